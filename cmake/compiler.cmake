@@ -1,0 +1,54 @@
+# Language level, warnings, sanitizers and the flags that vectorising needs.
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_CXX_SCAN_FOR_MODULES OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
+set(CMAKE_LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
+set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
+
+# The base directory lets several checkouts share one cache.
+if(TARE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  find_program(TARE_CCACHE_PROGRAM ccache)
+  mark_as_advanced(TARE_CCACHE_PROGRAM)
+  if(TARE_CCACHE_PROGRAM)
+    set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1
+                                    ${TARE_CCACHE_PROGRAM})
+  endif()
+endif()
+
+# Carried by every target inside the tree, never by users of the library.
+add_library(tare_flags INTERFACE)
+target_compile_options(
+  tare_flags
+  INTERFACE -Wall
+            -Wextra
+            $<$<BOOL:${TARE_WERROR}>:-Werror>
+            -fopenmp-simd
+            "-fmacro-prefix-map=${PROJECT_BINARY_DIR}/include/="
+            "-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=tare/")
+target_include_directories(tare_flags INTERFACE "${PROJECT_BINARY_DIR}/include" "${PROJECT_BINARY_DIR}/generated")
+
+# Without -fno-math-errno a loop with sqrtf is not vectorised at all. -ffast-math stays off: NaN and Inf matter.
+add_library(tare_math_flags INTERFACE)
+target_compile_options(tare_math_flags INTERFACE -fno-math-errno -fno-trapping-math)
+
+if(TARE_SANITIZE)
+  add_compile_options(-fsanitize=${TARE_SANITIZE} -fno-omit-frame-pointer -g)
+  add_link_options(-fsanitize=${TARE_SANITIZE})
+  if(TARE_SANITIZE MATCHES "undefined")
+    add_compile_options(-fno-sanitize-recover=undefined)
+  endif()
+endif()
+
+# TSan does not understand libgomp's barriers, and clang's libomp is a second runtime beside oneDNN's libgomp.
+set(TARE_USE_OPENMP ${TARE_OPENMP})
+if(TARE_SANITIZE MATCHES "thread" OR NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  set(TARE_USE_OPENMP OFF)
+endif()
+
+# "tare/core/tensor.h" is found both in the tree and once installed.
+file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/include")
+file(CREATE_LINK "${PROJECT_SOURCE_DIR}" "${PROJECT_BINARY_DIR}/include/tare" SYMBOLIC)

@@ -1,0 +1,1 @@
+# The default training text: Tare's own sources and docs, joined in sorted order.

@@ -1,0 +1,31 @@
+# The libraries Tare stands on. All but Eigen, nlohmann_json and threads are optional.
+find_package(Threads REQUIRED)
+find_package(Eigen3 REQUIRED NO_MODULE)
+find_package(nlohmann_json REQUIRED)
+find_package(CLI11 REQUIRED)
+
+set(TARE_HAS_ONEDNN OFF)
+if(NOT TARE_ONEDNN STREQUAL "OFF")
+  find_package(OneDNN QUIET)
+  if(OneDNN_FOUND)
+    set(TARE_HAS_ONEDNN ON)
+  elseif(TARE_ONEDNN STREQUAL "ON")
+    message(FATAL_ERROR "TARE_ONEDNN=ON, but oneDNN was not found (Debian: libdnnl-dev)")
+  endif()
+endif()
+
+if(TARE_USE_OPENMP)
+  find_package(OpenMP QUIET COMPONENTS CXX)
+  set(TARE_USE_OPENMP ${OpenMP_CXX_FOUND})
+endif()
+
+if(TARE_TESTS)
+  find_package(GTest REQUIRED)
+endif()
+if(TARE_BENCH)
+  find_package(benchmark QUIET)
+  set(TARE_BENCH ${benchmark_FOUND})
+endif()
+
+message(STATUS "Tare ${PROJECT_VERSION}: oneDNN ${TARE_HAS_ONEDNN} ${OneDNN_VERSION}, OpenMP ${TARE_USE_OPENMP}, "
+               "Google Benchmark ${TARE_BENCH}, sanitizers '${TARE_SANITIZE}'")

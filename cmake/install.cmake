@@ -1,0 +1,1 @@
+# Installs the library, its headers and the command, and a package config that finds its dependencies.

@@ -1,0 +1,18 @@
+# What a user may choose. Each option is stated once, here.
+option(BUILD_SHARED_LIBS "Build libtare as a shared library" OFF)
+option(TARE_WERROR "Treat compiler warnings as errors" ON)
+option(TARE_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
+option(TARE_BENCH "Build the benchmarks" ON)
+option(TARE_CCACHE "Compile through ccache when it is installed" ON)
+option(TARE_OPENMP "Run parallel_for on OpenMP; OFF runs it on std::thread" ON)
+set(TARE_ONEDNN AUTO CACHE STRING "oneDNN for f32 GEMM: AUTO, ON or OFF")
+set(TARE_CUDA AUTO CACHE STRING "CUDA kernels: AUTO, ON or OFF")
+set(TARE_SANITIZE "" CACHE STRING "Sanitizers for the whole build, e.g. address,undefined or thread")
+set_property(CACHE TARE_ONEDNN PROPERTY STRINGS AUTO ON OFF)
+set_property(CACHE TARE_CUDA PROPERTY STRINGS AUTO ON OFF)
+
+foreach(tri TARE_ONEDNN TARE_CUDA)
+  if(NOT "${${tri}}" MATCHES "^(AUTO|ON|OFF)$")
+    message(FATAL_ERROR "${tri} is '${${tri}}'; it must be AUTO, ON or OFF")
+  endif()
+endforeach()

@@ -1,0 +1,51 @@
+# One object library per folder, gathered in the one library that users link.
+
+# tare_add_folder(name SOURCES a.cpp ... HEADERS a.h ... DEPENDS folder ... LIBRARIES target ...)
+# DEPENDS names folders, in DESIGN's order; LIBRARIES are used by the .cpp files only. Empty lists are fine.
+function(tare_add_folder name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;HEADERS;DEPENDS;LIBRARIES")
+  if(arg_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "tare_add_folder(${name}): unknown arguments ${arg_UNPARSED_ARGUMENTS}")
+  endif()
+  if(NOT arg_SOURCES)
+    file(CONFIGURE OUTPUT "${CMAKE_CURRENT_BINARY_DIR}/no_sources.cpp" CONTENT "" @ONLY)
+    list(APPEND arg_SOURCES "${CMAKE_CURRENT_BINARY_DIR}/no_sources.cpp")
+  endif()
+
+  add_library(tare_${name} OBJECT ${arg_SOURCES})
+  if(arg_HEADERS)
+    list(TRANSFORM arg_HEADERS PREPEND "${PROJECT_BINARY_DIR}/include/tare/${name}/" OUTPUT_VARIABLE headers)
+    target_sources(tare_${name} PUBLIC FILE_SET HEADERS BASE_DIRS "${PROJECT_BINARY_DIR}/include" FILES ${headers})
+    set_target_properties(tare_${name} PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON)
+  endif()
+  target_include_directories(tare_${name} PUBLIC "${PROJECT_BINARY_DIR}/include" "${PROJECT_BINARY_DIR}/generated")
+  target_link_libraries(tare_${name} PRIVATE tare_flags ${arg_LIBRARIES})
+  set_property(GLOBAL APPEND PROPERTY TARE_FOLDERS ${name})
+  foreach(folder IN LISTS arg_DEPENDS)
+    if(NOT TARGET tare_${folder})
+      message(FATAL_ERROR "tare_add_folder(${name}): ${folder} must be added before")
+    endif()
+  endforeach()
+endfunction()
+
+# The library of all folders, static or shared by BUILD_SHARED_LIBS.
+function(tare_add_library)
+  get_property(folders GLOBAL PROPERTY TARE_FOLDERS)
+  list(TRANSFORM folders REPLACE "(.+)" "$<TARGET_OBJECTS:tare_\\1>" OUTPUT_VARIABLE objects)
+  add_library(tare ${objects})
+  add_library(tare::tare ALIAS tare)
+  set_target_properties(tare PROPERTIES LINKER_LANGUAGE CXX VERSION ${PROJECT_VERSION}
+                                        SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+  target_compile_features(tare PUBLIC cxx_std_20)
+  target_include_directories(
+    tare PUBLIC "$<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include>" "$<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/generated>"
+                "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
+  target_link_libraries(tare PUBLIC Threads::Threads)
+  if(TARE_USE_OPENMP)
+    target_link_libraries(tare PRIVATE OpenMP::OpenMP_CXX)
+  endif()
+  if(TARE_HAS_ONEDNN)
+    target_link_libraries(tare PRIVATE OneDNN::OneDNN)
+  endif()
+  target_link_libraries(tare PRIVATE ${CMAKE_DL_LIBS})
+endfunction()
