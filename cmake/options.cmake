@@ -11,6 +11,11 @@ set(TARE_SANITIZE "" CACHE STRING "Sanitizers for the whole build, e.g. address,
 set_property(CACHE TARE_ONEDNN PROPERTY STRINGS AUTO ON OFF)
 set_property(CACHE TARE_CUDA PROPERTY STRINGS AUTO ON OFF)
 
+set(TARE_IS_STATIC ON)
+if(BUILD_SHARED_LIBS)
+  set(TARE_IS_STATIC OFF)
+endif()
+
 foreach(tri TARE_ONEDNN TARE_CUDA)
   if(NOT "${${tri}}" MATCHES "^(AUTO|ON|OFF)$")
     message(FATAL_ERROR "${tri} is '${${tri}}'; it must be AUTO, ON or OFF")

@@ -2,9 +2,9 @@
 // The version as text agrees with the version as numbers.
 #include "tare/core/version.h"
 
-#include <gtest/gtest.h>
-
 #include <cstdio>
+
+#include <gtest/gtest.h>
 
 namespace {
 
