@@ -14,7 +14,9 @@ FILE_LINES, TEST_FILE_LINES = 700, 1000
 FUNCTION_LINES, LONG_FUNCTION_LINES = 60, 120  # the second for kernels and tests
 PARAMETERS = 8
 
-HEAD = re.compile(r"([A-Za-z_~][\w:~<>]*|operator\s*[^\s(]{1,3}|operator\(\))\s*\(")
+HEAD = re.compile(r"(operator\s*\(\)|operator\s*[^\s\w(]{1,3}|[A-Za-z_~][\w:~<>]*)\s*\(")
+# What may follow a parameter list; after a macro's arguments comes the next declaration instead.
+TAIL = re.compile(r"\s*(?:$|const\b|noexcept\b|override\b|final\b|mutable\b|requires\b|try\b|__attribute__|->|:|&)")
 NOT_FUNCTIONS = {"if", "for", "while", "switch", "catch", "return", "sizeof", "decltype", "alignas", "defined",
                  "requires", "noexcept", "__attribute__", "static_assert", "explicit", "__launch_bounds__",
                  "__declspec"}
@@ -45,7 +47,7 @@ def head_of(code, start, brace):
             continue
         opening = start + match.end() - 1
         end = closing(code, opening)
-        if 0 <= end < brace:
+        if 0 <= end < brace and TAIL.match(code, end + 1, brace):
             return name, start + match.start(), code[opening + 1:end]
     return None
 
