@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// The twin of memory.cpp for a build without CUDA.
+#include "tare/core/cuda/memory.h"
+#include "tare/core/error.h"
+
+namespace tare::cuda {
+
+std::unique_ptr<PageSource> page_source(int device) {
+  TARE_THROW("cuda:", device, ": this build of Tare has no CUDA");
+}
+
+void copy_bytes(const void*, Device src_device, void*, Device dst_device, int64_t) {
+  TARE_THROW("copy from ", src_device, " to ", dst_device, ": this build of Tare has no CUDA");
+}
+
+}  // namespace tare::cuda

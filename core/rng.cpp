@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tare/core/rng.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <utility>
+
+#include "tare/core/parallel.h"
+#include "tare/core/tensor.h"
+
+namespace tare {
+namespace {
+
+constexpr int64_t kGrain = 4096;  // groups of four elements
+
+// draw(bits, out) makes four doubles from four words.
+template <class Draw> void fill_random(Tensor& t, RngKey key, Draw draw) {
+  if (t.device().is_meta()) return;
+  if (!t.device().is_cpu() || !t.is_contiguous()) {
+    Tensor host = Tensor::empty(t.shape(), {t.dtype(), kCpu, {}});
+    fill_random(host, key, draw);
+    return copy(host, t);
+  }
+  const uint64_t philox_key = key.mix();
+  visit_floating(t.dtype(), "random fill", [&]<class T>() {
+    T* data = t.mutable_data<T>();
+    const int64_t n = t.numel();
+    parallel_for((n + 3) / 4, kGrain, [&](int64_t begin, int64_t end) {
+      for (int64_t group = begin; group < end; ++group) {
+        double four[4];
+        draw(philox(philox_key, uint64_t(group), 0), four);
+        const int64_t count = std::min<int64_t>(4, n - 4 * group);
+        for (int64_t j = 0; j < count; ++j) data[4 * group + j] = T(static_cast<acc_t<T>>(four[j]));
+      }
+    });
+  });
+}
+
+thread_local RandomContext random_context;
+
+}  // namespace
+
+RandomScope::RandomScope(const RandomContext& context) : old_(std::exchange(random_context, context)) {}
+RandomScope::~RandomScope() { random_context = old_; }
+const RandomContext& current_random() { return random_context; }
+
+void fill_normal(Tensor& t, double mean, double std, RngKey key) {
+  fill_random(t, key, [mean, std](const Philox4& bits, double(&out)[4]) {
+    for (int pair = 0; pair < 4; pair += 2) {
+      const double u = (double(bits.v[pair]) + 0.5) * 0x1p-32;  // (0, 1)
+      const double angle = 2 * std::numbers::pi * double(bits.v[pair + 1]) * 0x1p-32;
+      const double radius = std * std::sqrt(-2 * std::log(u));
+      out[pair] = mean + radius * std::cos(angle);
+      out[pair + 1] = mean + radius * std::sin(angle);
+    }
+  });
+}
+
+void fill_uniform(Tensor& t, double low, double high, RngKey key) {
+  fill_random(t, key, [low, high](const Philox4& bits, double(&out)[4]) {
+    for (int j = 0; j < 4; ++j) out[j] = low + (high - low) * double(bits.v[j]) * 0x1p-32;
+  });
+}
+
+}  // namespace tare

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tare/core/storage.h"
+
+#include <utility>
+
+namespace tare {
+
+std::shared_ptr<Storage> Storage::allocate(int64_t bytes, Device device, Category category) {
+  std::shared_ptr<Storage> s(new Storage);
+  s->bytes_ = bytes;
+  s->device_ = device;
+  s->block_ = allocator(device).allocate(bytes);
+  s->data_ = device.is_meta() ? nullptr : s->block_->data;
+  s->charge_ = ledger(device).charge(bytes, category);
+  return s;
+}
+
+std::shared_ptr<Storage> Storage::wrap(void* data, int64_t bytes, Device device,
+                                       std::function<void()> deleter) {
+  std::shared_ptr<Storage> s(new Storage);
+  s->data_ = data;
+  s->bytes_ = bytes;
+  s->device_ = device;
+  s->deleter_ = std::move(deleter);
+  s->charge_.category = Category::data;
+  return s;
+}
+
+Storage::~Storage() {
+  if (block_) {
+    ledger(device_).release(charge_);
+    allocator(device_).free(block_);
+  }
+  if (deleter_) deleter_();
+}
+
+void Storage::set_category(Category category) {
+  if (charge_.category == Category::parameters || charge_.category == Category::data) return;
+  ledger(device_).move(charge_, category);
+}
+
+}  // namespace tare
