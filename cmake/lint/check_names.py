@@ -18,19 +18,22 @@ def parts(identifier):
     return {part.lower() for part in PART.findall(identifier)}
 
 
+def faults(name, source):
+    stem = name.rsplit("/", 1)[-1]
+    for word in sorted(parts(stem.replace(".", "_")) & BANNED):
+        yield f"{name}: '{word}' in a file's name"
+    for number, line in enumerate(code_only(source).split("\n"), 1):
+        if line.lstrip().startswith("#include"):
+            continue
+        for identifier in IDENTIFIER.findall(line):
+            if identifier == "new" or FOREIGN.fullmatch(identifier):
+                continue
+            for word in sorted(parts(identifier) & BANNED):
+                yield f"{name}:{number}: '{word}' in the name {identifier}"
+
+
 def main():
-    found = []
-    for name in files(""):
-        stem = name.rsplit("/", 1)[-1]
-        for word in parts(stem.replace(".", "_")) & BANNED:
-            found.append(f"{name}: '{word}' in a file's name")
-    for name in files(*CPP):
-        for number, line in enumerate(code_only(text(name)).split("\n"), 1):
-            for identifier in IDENTIFIER.findall(line):
-                if identifier == "new" or FOREIGN.fullmatch(identifier) or "#include" in line:
-                    continue
-                for word in parts(identifier) & BANNED:
-                    found.append(f"{name}:{number}: '{word}' in the name {identifier}")
+    found = [fault for name in files("") for fault in faults(name, text(name) if name.endswith(CPP) else "")]
     print("\n".join(found))
     return 1 if found else 0
 
