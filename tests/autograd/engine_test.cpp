@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tape itself, on ops that the test records by hand.
+#include <gtest/gtest.h>
+
+#include "tare/autograd/gradcheck.h"
+#include "tare/autograd/ops.h"
+#include "tare/autograd/tape.h"
+#include "tare/core/scope.h"
+#include "tare/kernels/accumulate.h"
+
+namespace tare {
+namespace {
+
+Tensor vec(std::vector<double> values) { return Tensor::from_vector(values, {int64_t(values.size())}); }
+
+// y = a + b; the gradient is handed on without a copy.
+Var sum_of(const Var& a, const Var& b) {
+  Tensor y = Tensor::empty(broadcast_shapes(a.shape(), b.shape(), "sum_of"), {a.dtype(), a.device(), {}});
+  copy(a.value().expand(y.shape()), y);
+  kernels::accumulate(b.value().expand(y.shape()), y, Accum::add);
+  return record("sum_of", y, {a, b}, {}, [](GradOut& out, Saved&, const Tensor& dy) {
+    for (size_t i = 0; i < 2; ++i)
+      if (out.needs(i)) out.give(i, dy);
+  });
+}
+
+// y = x * x, saving x.
+Var square(const Var& x) {
+  auto values = x.value().to_vector<double>();
+  for (double& v : values) v *= v;
+  return record("square", Tensor::from_vector(values, x.shape()), {x}, {x.value()},
+                [](GradOut& out, Saved& saved, const Tensor& dy) {
+                  const auto in = saved[0].to_vector<double>(), g = dy.to_vector<double>();
+                  auto [dx, accum] = out(0);
+                  double* p = dx.mutable_data<double>();
+                  for (size_t i = 0; i < in.size(); ++i)
+                    p[i] = (accum == Accum::add ? p[i] : 0) + 2 * in[i] * g[i];
+                });
+}
+
+TEST(Engine, GradientsOfSharedInputsAddUp) {
+  const Var x = Var::parameter(vec({1, 2, 3}), "x");
+  const Var y = sum_of(sum_of(x, x), square(x));  // 2x + x^2
+  backward(y, {.seed = vec({1, 1, 1})});
+  EXPECT_EQ(x.grad().to_vector<double>(), (std::vector<double>{4, 6, 8}));
+}
+
+TEST(Engine, HandedOverGradientsAreNotChangedBehindAnothersBack) {
+  const Var a = Var::parameter(vec({1, 2})), b = Var::parameter(vec({3, 4}));
+  const Var s = sum_of(a, b);  // both receive the same dy
+  const Var y = sum_of(s, square(a));
+  const Tensor seed = vec({1, 1});
+  backward(y, {.seed = seed});
+  EXPECT_EQ(a.grad().to_vector<double>(), (std::vector<double>{3, 5}));
+  EXPECT_EQ(b.grad().to_vector<double>(), (std::vector<double>{1, 1}));
+  EXPECT_EQ(seed.to_vector<double>(), (std::vector<double>{1, 1}));
+}
+
+TEST(Engine, ASecondBackwardAddsUntilZeroGrad) {
+  Var x = Var::parameter(vec({5}));
+  backward(square(x));
+  backward(square(x));
+  EXPECT_EQ(x.grad().item<double>(), 20);
+  for (const bool keep : {false, true}) {
+    x.zero_grad(keep);
+    EXPECT_FALSE(x.grad().defined());
+    backward(square(x));
+    EXPECT_EQ(x.grad().item<double>(), 10);
+  }
+}
+
+TEST(Engine, BroadcastGradientsAreSummedBack) {
+  const Var row = Var::parameter(vec({1, 2, 3}));
+  const Var column = Var::parameter(vec({10, 20}).view({2, 1}));
+  backward(sum_of(row, column), {.seed = Tensor::full({2, 3}, 1, {DType::f64, kCpu, {}})});
+  EXPECT_EQ(row.grad().to_vector<double>(), (std::vector<double>{2, 2, 2}));
+  EXPECT_EQ(column.grad().to_vector<double>(), (std::vector<double>{3, 3}));
+}
+
+TEST(Engine, NoGradRecordsNothing) {
+  const Var x = Var::parameter(vec({2}));
+  const NoGradGuard guard;
+  EXPECT_FALSE(square(x).requires_grad());
+}
+
+TEST(Engine, AChangedSavedTensorIsAnErrorThatNamesTheOp) {
+  Var x = Var::parameter(vec({2}));
+  const Var y = square(x);
+  fill(x.mutable_value(), 7);
+  try {
+    backward(y);
+    FAIL() << "no error";
+  } catch (const Error& e) {
+    EXPECT_NE(std::string(e.what()).find("square"), std::string::npos) << e.what();
+    EXPECT_NE(std::string(e.what()).find("changed in place"), std::string::npos) << e.what();
+  }
+}
+
+TEST(Engine, AFreedGraphIsAnErrorUnlessRetained) {
+  const Var x = Var::parameter(vec({2}));
+  const Var y = square(x);
+  backward(y, {.seed = {}, .retain_graph = true});
+  backward(y);
+  EXPECT_EQ(x.grad().item<double>(), 8);
+  EXPECT_THROW(backward(y), Error);
+}
+
+TEST(Engine, HooksFireOncePerPassWithTheCompleteGradient) {
+  Var x = Var::parameter(vec({3}));
+  int calls = 0;
+  double seen = 0;
+  x.on_grad_complete([&](Var& v) {
+    ++calls;
+    seen = v.grad().item<double>();
+  });
+  backward(sum_of(square(x), sum_of(x, x)));
+  EXPECT_EQ(calls, 1);
+  EXPECT_EQ(seen, 8);
+}
+
+TEST(Engine, AHookFiresBeforeEarlierOpsRunBackward) {
+  Var early = Var::parameter(vec({1})), late = Var::parameter(vec({1}));
+  std::vector<std::string> order;
+  early.on_grad_complete([&](Var&) { order.push_back("early"); });
+  late.on_grad_complete([&](Var&) { order.push_back("late"); });
+  const Var first = square(square(early));
+  backward(sum_of(first, square(late)));
+  EXPECT_EQ(order, (std::vector<std::string>{"late", "early"}));
+}
+
+TEST(Engine, VeryDeepChainsDoNotRecurse) {
+  const Var x = Var::parameter(vec({1}));
+  Var y = x;
+  for (int i = 0; i < 100000; ++i) y = sum_of(y, Var(vec({0})));
+  backward(y);
+  EXPECT_EQ(x.grad().item<double>(), 1);
+}
+
+TEST(Engine, SavedTemporariesAreActivationsAndAreFreed) {
+  const int64_t before = ledger(kCpu).current()[size_t(Category::activations)];
+  {
+    const Var x = Var::parameter(vec({1, 2, 3, 4}));
+    Var y = square(square(x));  // saves x (a parameter) and square(x)
+    EXPECT_EQ(ledger(kCpu).current()[size_t(Category::activations)] - before, 32);
+    backward(y, {.seed = vec({1, 1, 1, 1})});
+    EXPECT_EQ(ledger(kCpu).current()[size_t(Category::activations)], before);
+  }
+}
+
+TEST(Engine, LeafGradientsAreChargedToGradients) {
+  const int64_t before = ledger(kCpu).current()[size_t(Category::gradients)];
+  Var x = Var::parameter(vec({1, 2, 3, 4}));
+  backward(square(x), {.seed = vec({1, 1, 1, 1})});
+  EXPECT_EQ(ledger(kCpu).current()[size_t(Category::gradients)] - before, 32);
+  x.zero_grad();
+  EXPECT_EQ(ledger(kCpu).current()[size_t(Category::gradients)], before);
+}
+
+TEST(Engine, BackwardRunsUnderThePathOfItsForward) {
+  const Var x = Var::parameter(vec({1}));
+  std::string seen;
+  Var y;
+  {
+    const PathScope scope("block");
+    y = record("probe", x.value().clone(), {x}, {}, [&seen](GradOut& out, Saved&, const Tensor& dy) {
+      seen = current_path();
+      out.give(0, dy);
+    });
+  }
+  backward(y);
+  EXPECT_EQ(seen, "block");
+}
+
+TEST(Gradcheck, AcceptsSoftmaxAndRejectsAWrongGradient) {
+  const Tensor x = Tensor::randn({3, 5}, 1, {DType::f64, kCpu, {}});
+  EXPECT_EQ(gradcheck([](const Vars& v) { return softmax(v[0]); }, {x}), "");
+  const auto wrong = [](const Vars& v) {
+    return record("wrong", v[0].value().clone(), {v[0]}, {}, [](GradOut& out, Saved&, const Tensor& dy) {
+      Tensor g = dy.clone();
+      g.mutable_data<double>()[4] *= 1.001;
+      out.give(0, g);
+    });
+  };
+  EXPECT_NE(gradcheck(wrong, {x}), "");
+}
+
+TEST(Gradcheck, StridedInputsGiveTheSameGradients) {
+  const Tensor x = Tensor::randn({5, 3}, 1, {DType::f64, kCpu, {}}).transpose(0, 1);
+  EXPECT_EQ(gradcheck([](const Vars& v) { return softmax(v[0]); }, {x}), "");
+}
+
+}  // namespace
+}  // namespace tare
