@@ -126,7 +126,7 @@ void CachingAllocator::free(Block* block) {
   block->in_use = false;
   stats_.in_use -= block->size;
   if (pages_->is_backed()) poison(block->data, block->size);
-  const auto absorb = [this](Block* left, Block* right) {  // both free, neither listed
+  const auto absorb = [](Block* left, Block* right) {  // both free, neither listed
     left->size += right->size;
     left->next = right->next;
     if (right->next) right->next->previous = left;

@@ -45,19 +45,19 @@ Shape Tensor::infer_extent(const Shape& shape) const {
 }
 
 // Walks the old axes from the right, gathering runs that lie evenly in memory; each run must be filled
-// exactly by whole new extents. Axes of extent 1 join any run, since their strides mean nothing.
+// exactly by whole extents of the view. Axes of extent 1 join any run, since their strides mean nothing.
 std::optional<Strides> Tensor::strides_for_view(const Shape& shape) const {
   if (is_contiguous() || numel_ == 0) return contiguous_strides(shape);
   Strides strides = shape;
-  int new_axis = shape.dim() - 1;
+  int view_axis = shape.dim() - 1;
   int64_t run = 1, run_stride = strides_[dim() - 1];
   for (int axis = dim() - 1; axis >= 0; --axis) {
     run *= shape_[axis];
     if (axis > 0 && (shape_[axis - 1] == 1 || strides_[axis - 1] == run * run_stride)) continue;
     int64_t filled = 1;
-    for (; new_axis >= 0 && (filled < run || shape[new_axis] == 1); --new_axis) {
-      strides[new_axis] = filled * run_stride;
-      filled *= shape[new_axis];
+    for (; view_axis >= 0 && (filled < run || shape[view_axis] == 1); --view_axis) {
+      strides[view_axis] = filled * run_stride;
+      filled *= shape[view_axis];
     }
     if (filled != run) return std::nullopt;
     if (axis > 0) run_stride = strides_[axis - 1];

@@ -109,8 +109,8 @@ def faults(name, source):
         yield f"{name}: {len(lines) - 1} lines; at most {limit}"
     if lines[0] != "// SPDX-License-Identifier: Apache-2.0":
         yield f"{name}:1: the first line must be // SPDX-License-Identifier: Apache-2.0"
-    elif len(lines) < 2 or not lines[1].startswith("// "):
-        yield f"{name}:2: say in a comment what this file is"
+    elif not lines[1].startswith("// ") and not lines[1].endswith("/" + name.rsplit("/", 1)[-1].split(".")[0] + '.h"'):
+        yield f"{name}:2: say in a comment what this file is, or include the header that says it"
     if name.endswith((".h", ".cuh")) and "#pragma once" not in lines:
         yield f"{name}: no #pragma once"
     limit = LONG_FUNCTION_LINES if name.startswith(("kernels/", "tests/")) else FUNCTION_LINES

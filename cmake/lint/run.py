@@ -23,7 +23,7 @@ def clang_build(jobs):
     return [
         ["cmake", "-S", str(ROOT), "-B", str(folder), "-G", "Ninja", "-DCMAKE_C_COMPILER=clang-14",
          "-DCMAKE_CXX_COMPILER=clang++-14", "-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_CXX_FLAGS_DEBUG=-O0", "-Wno-dev"],
-        ["cmake", "--build", str(folder), "--parallel", jobs, "--target", "tare_cli"],
+        ["cmake", "--build", str(folder), "--parallel", jobs, "--target", "tare_cli", "--", "-k", "0"],
     ]
 
 
