@@ -109,6 +109,24 @@ class HotLoops(unittest.TestCase):
             self.assertTrue(check_hot_loops.SIMD.search(line), line)
         self.assertFalse(check_hot_loops.SIMD.search("#pragma omp parallel for"))
 
+    def test_loops_reach_to_the_end_of_their_statement(self):
+        loops = check_hot_loops.simd_loops("kernels/cpu/softmax.cpp", "softmax_forward_rows")
+        self.assertGreaterEqual(len(loops), 3)
+        for first, last in loops:
+            self.assertGreaterEqual(last, first)
+
+    def test_instances_are_told_apart_by_isa_and_type(self):
+        head = ";; Function tare::detail::run_{}<tare::{{anonymous}}::body<{}>, const float*> (_Z, funcdef_no=1, x)\n"
+        line = str(check_hot_loops.ROOT / "kernels/a.cpp") + ":7:3: optimized: loop vectorized using {} byte vectors\n"
+        dump = [head.format("v3", "float"), line.format(32), line.format(16), head.format("base", "float"),
+                line.format(16), head.format("v4", "double")]
+        report = check_hot_loops.read_dump(dump, ".")
+        self.assertEqual(sorted(map(len, report.values())), [0, 1])
+        name = next(n for n in report if "run_v3" in n)
+        self.assertEqual(report[name], {("kernels/a.cpp", 7): 32})
+        self.assertEqual(check_hot_loops.template_arguments(name, "body"), "float")
+        self.assertIsNone(check_hot_loops.template_arguments(name, "bod"))
+
 
 class Snippets(unittest.TestCase):
     def test_quotes_are_compared_with_the_file(self):
