@@ -1,12 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // The `tare` command: reads the command line and hands over to a sub-command.
-#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <exception>
 
 #include "tare/core/version.h"
+#include "tare/tools/commands.h"
 
 int main(int argc, char** argv) {
   CLI::App app("Tare: training with every byte accounted for", "tare");
   app.set_version_flag("--version", tare::version());
-  CLI11_PARSE(app, argc, argv);
+  app.require_subcommand(1);
+  tare::tools::add_info(app);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    return app.exit(e);
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "tare: %s\n", e.what());
+    return 1;
+  }
   return 0;
 }

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// The sub-commands of `tare`. Each add_...() declares its options and what runs when it is chosen.
+#pragma once
+
+#include <string>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+namespace tare::tools {
+
+using Json = nlohmann::ordered_json;
+
+void add_train(CLI::App& app);
+void add_generate(CLI::App& app);
+void add_bench(CLI::App& app);
+void add_info(CLI::App& app);
+
+// Writes to `file`, "-" being stdout; "" writes nothing. Error when the file cannot be written whole.
+void write_json(const std::string& file, const Json& json);
+// This machine, build and libraries, for every report.
+Json describe_machine();
+// --threads: 0 leaves the default.
+void apply_threads(int threads);
+
+}  // namespace tare::tools

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the sub-commands' reports share.
+#include <fstream>
+#include <iostream>
+
+#include "tare/core/error.h"
+#include "tare/core/isa.h"
+#include "tare/core/machine.h"
+#include "tare/core/parallel.h"
+#include "tare/core/version.h"
+#include "tare/kernels/libraries.h"
+#include "tare/tools/commands.h"
+
+namespace tare::tools {
+
+void write_json(const std::string& file, const Json& json) {
+  if (file.empty()) return;
+  if (file == "-") {
+    std::cout << json.dump(2) << "\n";
+    return;
+  }
+  std::ofstream out(file, std::ios::binary);
+  out << json.dump(2) << "\n" << std::flush;
+  TARE_CHECK(out.good(), "cannot write ", file);
+}
+
+Json describe_machine() {
+  const Machine m = this_machine();
+  Json libraries = Json::object();
+  for (const auto& library : kernels::libraries()) libraries[library.name] = library.version;
+  return {
+      {"cpu", m.cpu},
+      {"cores", m.cores},
+      {"threads", num_threads()},
+      {"memory_bytes", m.memory_bytes},
+      {"l2_bytes", m.l2_bytes},
+      {"l3_bytes", m.l3_bytes},
+      {"huge_pages", m.huge_pages},
+      {"os", m.os},
+      {"isa", std::string(name_of(active_isa()))},
+      {"best_isa", std::string(name_of(best_isa()))},
+      {"tare", version()},
+      {"compiler", __VERSION__},
+      {"libraries", libraries},
+  };
+}
+
+void apply_threads(int threads) {
+  TARE_CHECK(threads >= 0, "--threads ", threads, ": expected 1 or more, or 0 for the default");
+  if (threads > 0) set_num_threads(threads);
+}
+
+}  // namespace tare::tools
