@@ -32,7 +32,7 @@ def randint(high, *shape):
 
 
 def case(op, name, f, inputs, **attributes):
-    """f(**inputs) -> tensor or dict of tensors. Where output `y` is differentiable, the gradients of
+    """f(**inputs) -> tensor or dict of tensors. Where output `y` is differentiable, gradients of
     all float inputs are stored for a random dy."""
     for v in inputs.values():
         assert not v.is_floating_point() or torch.equal(round_to_half(v), v), (op, name)

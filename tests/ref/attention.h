@@ -40,7 +40,6 @@ template <typename T>
 Attention<T> attention_forward(const std::vector<T>& q, const std::vector<T>& k, const std::vector<T>& v,
                                const AttentionShape& s, const std::vector<uint8_t>& key_mask = {},
                                const std::vector<T>& keep = {}) {
-  using std::exp;
   const double scale = s.scale != 0 ? s.scale : 1 / std::sqrt(static_cast<double>(s.D));
   const int64_t rows = s.B * s.H * s.T;
   Attention<T> out{std::vector<T>(rows * s.D, T(0)), std::vector<T>(rows), std::vector<T>(rows * s.S, T(0))};
@@ -54,9 +53,10 @@ Attention<T> attention_forward(const std::vector<T>& q, const std::vector<T>& k,
         score[key] += q[row * s.D + d] * k[(bh * s.S + key) * s.D + d] * T(scale);
     }
     out.lse[row] = s.S == 0 ? T(-std::numeric_limits<double>::infinity()) : log_sum_exp(score.data(), s.S);
+    const std::vector<T> probability = softmax_forward(score, 1, s.S);
     for (int64_t key = 0; key < s.S; ++key) {
       if (!sees(s, key_mask, b, t, key)) continue;
-      const T p = exp(score[key] - out.lse[row]);
+      const T p = probability[key];
       out.p[row * s.S + key] = p;
       const T weight = keep.empty() ? p : p * keep[row * s.S + key];
       for (int64_t d = 0; d < s.D; ++d) out.y[row * s.D + d] += weight * v[(bh * s.S + key) * s.D + d];

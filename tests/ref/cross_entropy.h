@@ -26,9 +26,8 @@ template <typename T> struct CrossEntropy {
 template <typename T>
 CrossEntropy<T> cross_entropy(const std::vector<T>& logits, const std::vector<int64_t>& labels, int64_t V,
                               const CrossEntropyOptions& options = {}) {
-  using std::exp;
   const auto rows = static_cast<int64_t>(labels.size());
-  const std::vector<T> log_p = log_softmax_forward(logits, rows, V);
+  const std::vector<T> log_p = log_softmax_forward(logits, rows, V), p = softmax_forward(logits, rows, V);
   CrossEntropy<T> out{std::vector<T>(rows, T(0)), std::vector<T>(logits.size(), T(0))};
   for (int64_t r = 0; r < rows; ++r) {
     if (labels[r] == options.ignore_index) continue;
@@ -37,7 +36,7 @@ CrossEntropy<T> cross_entropy(const std::vector<T>& logits, const std::vector<in
       const double smooth = options.label_smoothing;
       const double target = (v == labels[r] ? 1 - smooth : 0) + smooth / static_cast<double>(V);
       if (target != 0) out.loss[r] -= T(target) * log_p[r * V + v];
-      out.dlogits[r * V + v] = exp(log_p[r * V + v]) - T(target);
+      out.dlogits[r * V + v] = p[r * V + v] - T(target);
     }
     out.sum += out.loss[r];
   }

@@ -9,32 +9,44 @@
 
 namespace tare::ref {
 
-// max + log(sum(exp(x - max))) of C values; -inf when all of them are.
-template <typename T> T log_sum_exp(const T* x, int64_t C) {
-  using std::exp, std::log;
-  T top = x[0];
+// sum(exp(x)) = exp(top) * total of C >= 1 values. Kept apart: top + log(total) loses digits when top is
+// large.
+template <typename T> struct ExpSum { T top, total; };
+
+template <typename T> ExpSum<T> exp_sum(const T* x, int64_t C) {
+  using std::exp;
+  ExpSum<T> s{x[0], T(0)};
   for (int64_t c = 1; c < C; ++c) {
-    if (real_part(x[c]) > real_part(top)) top = x[c];
+    if (real_part(x[c]) > real_part(s.top)) s.top = x[c];
   }
-  if (std::isinf(real_part(top))) return top;
-  T total = T(0);
-  for (int64_t c = 0; c < C; ++c) total += exp(x[c] - top);
-  return top + log(total);
+  for (int64_t c = 0; c < C; ++c) s.total += exp(x[c] - s.top);
+  return s;
+}
+
+// log(sum(exp(x))) of C >= 1 values; -inf when all of them are.
+template <typename T> T log_sum_exp(const T* x, int64_t C) {
+  using std::log;
+  const ExpSum<T> s = exp_sum(x, C);
+  return std::isinf(real_part(s.top)) ? s.top : s.top + log(s.total);
 }
 
 template <typename T> std::vector<T> log_softmax_forward(const std::vector<T>& x, int64_t rows, int64_t C) {
+  using std::log;
   std::vector<T> y(x.size());
-  for (int64_t r = 0; r < rows; ++r) {
-    const T lse = log_sum_exp(x.data() + r * C, C);
-    for (int64_t c = 0; c < C; ++c) y[r * C + c] = x[r * C + c] - lse;
+  for (int64_t r = 0; r < rows && C > 0; ++r) {
+    const ExpSum<T> s = exp_sum(x.data() + r * C, C);
+    for (int64_t c = 0; c < C; ++c) y[r * C + c] = x[r * C + c] - s.top - log(s.total);
   }
   return y;
 }
 
 template <typename T> std::vector<T> softmax_forward(const std::vector<T>& x, int64_t rows, int64_t C) {
   using std::exp;
-  std::vector<T> y = log_softmax_forward(x, rows, C);
-  for (T& v : y) v = exp(v);
+  std::vector<T> y(x.size());
+  for (int64_t r = 0; r < rows && C > 0; ++r) {
+    const ExpSum<T> s = exp_sum(x.data() + r * C, C);
+    for (int64_t c = 0; c < C; ++c) y[r * C + c] = exp(x[r * C + c] - s.top) / s.total;
+  }
   return y;
 }
 
