@@ -41,21 +41,6 @@ TARE_INLINE void read_stream(const float* src, float* sum, int64_t n) {
   *sum += s;
 }
 
-// Fills the caches with something else.
-class CacheFlush {
- public:
-  CacheFlush() : data_(Tensor::zeros({std::max<int64_t>(2 * this_machine().l3_bytes, 64 << 20) / 4})) {}
-  void operator()() {
-    float* p = data_.mutable_data<float>();
-    parallel_for(data_.numel(), 1 << 16, [p](int64_t begin, int64_t end) {
-      isa_call<update_streams<1>>(p + begin, p, p, p + begin, end - begin);
-    });
-  }
-
- private:
-  Tensor data_;
-};
-
 Roof measure(double bytes, int repeats, const std::function<void()>& run) {
   TARE_CHECK(repeats >= 1, "measuring a roof needs at least one repeat");
   CacheFlush flush;
@@ -107,6 +92,16 @@ template <int Lanes> TARE_INLINE void fma_chains(float* out, int64_t rounds) {
 }
 
 }  // namespace
+
+CacheFlush::CacheFlush()
+    : data_(Tensor::zeros({std::clamp<int64_t>(2 * this_machine().l3_bytes, 64 << 20, 256 << 20) / 4})) {}
+
+void CacheFlush::operator()() {
+  float* p = data_.mutable_data<float>();
+  parallel_for(data_.numel(), 1 << 16, [p](int64_t begin, int64_t end) {
+    isa_call<update_streams<1>>(p + begin, p, p, p + begin, end - begin);
+  });
+}
 
 double median(std::vector<double> values) {
   TARE_CHECK(!values.empty(), "median of nothing");

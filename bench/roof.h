@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "tare/core/tensor.h"
+
 namespace tare::bench {
 
 // A pattern of streams over arrays of floats: `reads` arrays are read, `updates` are read and written. The
@@ -32,6 +34,16 @@ Roof measure_read(int64_t elements, int repeats = 7);  // 4 bytes per element
 
 // Peak f32 fused multiply-adds of the instruction set in use, all threads, in GFLOP/s (from registers alone).
 double measure_fma_gflops();
+
+// Fills the caches with something else when called, as a training step does between two calls of a kernel.
+class CacheFlush {
+ public:
+  CacheFlush();
+  void operator()();
+
+ private:
+  Tensor data_;
+};
 
 double median(std::vector<double> values);
 

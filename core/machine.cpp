@@ -29,6 +29,22 @@ int64_t kilobytes_in(const char* file, const std::string& key) {
   return text.empty() ? 0 : std::stoll(text) * 1024;
 }
 
+// Of the first core's cache of that level, "512K" or "32768K" in sysfs (sysconf counts all sockets on some
+// machines).
+int64_t cache_bytes(int level) {
+  const std::string folder = "/sys/devices/system/cpu/cpu0/cache/index";
+  for (int index = 0; index < 8; ++index) {
+    std::ifstream level_file(folder + std::to_string(index) + "/level"),
+        size_file(folder + std::to_string(index) + "/size");
+    int found = 0;
+    int64_t size = 0;
+    char unit = 0;
+    if (level_file >> found && found == level && size_file >> size >> unit)
+      return size * (unit == 'K' ? 1 << 10 : unit == 'M' ? 1 << 20 : 1);
+  }
+  return 0;
+}
+
 std::string selected_huge_pages() {
   std::ifstream in("/sys/kernel/mm/transparent_hugepage/enabled");
   std::string text;
@@ -48,10 +64,8 @@ Machine this_machine() {
   m.cores =
       sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : int(sysconf(_SC_NPROCESSORS_ONLN));
   m.memory_bytes = int64_t(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
-#ifdef _SC_LEVEL2_CACHE_SIZE
-  m.l2_bytes = std::max<int64_t>(0, sysconf(_SC_LEVEL2_CACHE_SIZE));
-  m.l3_bytes = std::max<int64_t>(0, sysconf(_SC_LEVEL3_CACHE_SIZE));
-#endif
+  m.l2_bytes = cache_bytes(2);
+  m.l3_bytes = cache_bytes(3);
   m.huge_pages = selected_huge_pages();
   utsname name{};
   if (uname(&name) == 0) m.os = std::string(name.sysname) + " " + name.release;

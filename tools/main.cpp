@@ -10,6 +10,7 @@ int main(int argc, char** argv) {
   CLI::App app("Tare: training with every byte accounted for", "tare");
   app.set_version_flag("--version", tare::version());
   app.require_subcommand(1);
+  tare::tools::add_bench(app);
   tare::tools::add_info(app);
   try {
     app.parse(argc, argv);

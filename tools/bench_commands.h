@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// The sub-commands of `tare bench`.
+#pragma once
+
+#include "tare/tools/commands.h"
+
+namespace tare::tools {
+
+void add_bench_kernels(CLI::App& bench);
+void add_bench_optimizers(CLI::App& bench);
+void add_bench_step(CLI::App& bench);
+
+}  // namespace tare::tools
