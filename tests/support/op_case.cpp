@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tare/autograd/gradcheck.h"
 #include "tare/core/isa.h"
 #include "tare/core/parallel.h"
 #include "tare/kernels/profile.h"
@@ -77,6 +78,19 @@ Operands draw_operands(const OpCase& row, DType dtype, uint64_t seed) {
   return values;
 }
 
+std::vector<OpCase> with_gradients(const std::vector<OpCase>& rows) {
+  std::vector<OpCase> some;
+  for (const OpCase& row : rows) {
+    if (row.var) some.push_back(row);
+  }
+  return some;
+}
+
+Values plus(Values a, const Values& b) {
+  for (size_t i = 0; i < b.size(); ++i) a[i] += b[i];
+  return a;
+}
+
 double stated_bytes(const OpCase& row, DType dtype) {
   if (row.bytes) return row.bytes(dtype);
   double bytes = 0;
@@ -142,9 +156,44 @@ void expect_stated_cost(const OpCase& row, DType dtype) {
   EXPECT_DOUBLE_EQ(planned.flops, cost.flops);
 }
 
+void expect_gradcheck(const OpCase& row) {
+  const Operands values = draw_operands(row, DType::f64);
+  std::vector<Tensor> floating;
+  std::vector<Tensor> all;
+  for (size_t i = 0; i < row.inputs.size(); ++i) {
+    const Operand& o = row.inputs[i];
+    all.push_back(tensor_of(values.in[i], o.shape, dtype_of_operand(o, DType::f64)));
+    if (is_floating(all.back().dtype())) floating.push_back(all.back());
+  }
+  const auto f = [&](const Vars& in) {
+    Vars operands;
+    size_t next = 0;
+    for (const Tensor& t : all) operands.push_back(is_floating(t.dtype()) ? in[next++] : Var(t));
+    return row.var(operands);
+  };
+  EXPECT_EQ(gradcheck(f, floating), "");
+}
+
 namespace {
 
-void in_each_dtype(const OpCase& row, void (*expect)(const OpCase&, DType)) {
+Tensors run_on(Device device, const OpCase& row, const Operands& values) {
+  Tensors in, out;
+  for (size_t i = 0; i < row.inputs.size(); ++i) {
+    const Operand& o = row.inputs[i];
+    in.push_back(tensor_of(values.in[i], o.shape, dtype_of_operand(o, values.dtype)).to(device));
+  }
+  for (size_t i = 0; i < row.outputs.size(); ++i) {
+    const Operand& o = row.outputs[i];
+    Guarded poison(o.shape, dtype_of_operand(o, values.dtype));
+    out.push_back(o.make ? tensor_of(values.before[i], o.shape, poison.tensor().dtype()).to(device)
+                         : poison.tensor().clone().to(device));
+  }
+  row.run(in, out);
+  for (Tensor& t : out) t = t.to(kCpu);
+  return out;
+}
+
+void in_each_dtype(const OpCase& row, const std::function<void(const OpCase&, DType)>& expect) {
   for (DType dtype : row.dtypes) {
     SCOPED_TRACE(name_of(dtype));
     expect(row, dtype);
@@ -153,10 +202,27 @@ void in_each_dtype(const OpCase& row, void (*expect)(const OpCase&, DType)) {
 
 }  // namespace
 
-void expect_agrees_with_reference(const OpCase& row) { in_each_dtype(row, expect_agrees_with_reference); }
-void expect_same_bits_with_any_threads(const OpCase& row) {
-  in_each_dtype(row, expect_same_bits_with_any_threads);
+void expect_agrees_on(Device device, const OpCase& row) {
+  in_each_dtype(row, [device](const OpCase& r, DType dtype) {
+    const Operands values = draw_operands(r, dtype);
+    const std::vector<Values> want = r.ref(values);
+    const Tensors got = run_on(device, r, values), again = run_on(device, r, values);
+    for (size_t i = 0; i < got.size(); ++i) {
+      const Tolerance allowed = tolerance(got[i].dtype()).looser(r.loosen, r.loosen_reason);
+      EXPECT_TRUE(is_close(got[i], want[i], allowed)) << "output " << r.outputs[i].name;
+      EXPECT_TRUE(same_bits(got[i], again[i])) << "output " << r.outputs[i].name;
+    }
+  });
 }
-void expect_stated_cost(const OpCase& row) { in_each_dtype(row, expect_stated_cost); }
+
+void expect_agrees_with_reference(const OpCase& row) {
+  in_each_dtype(row, [](const OpCase& r, DType dtype) { expect_agrees_with_reference(r, dtype); });
+}
+void expect_same_bits_with_any_threads(const OpCase& row) {
+  in_each_dtype(row, [](const OpCase& r, DType dtype) { expect_same_bits_with_any_threads(r, dtype); });
+}
+void expect_stated_cost(const OpCase& row) {
+  in_each_dtype(row, [](const OpCase& r, DType dtype) { expect_stated_cost(r, dtype); });
+}
 
 }  // namespace tare::test

@@ -17,6 +17,8 @@
 #include <string>
 #include <vector>
 
+#include "tare/autograd/var.h"
+
 #include "tests/support/values.h"
 
 namespace tare::test {
@@ -45,6 +47,7 @@ struct OpCase {
   std::vector<Operand> outputs;
   std::function<void(Tensors& in, Tensors& out)> run;
   std::function<std::vector<Values>(const Operands&)> ref;  // one per output, whole (before included)
+  std::function<Var(const Vars& in)> var = {};  // the differentiable op of a forward row, for gradcheck
   std::vector<DType> dtypes = kFloating;
   double loosen = 1;  // factor on tolerance(dtype), with its reason
   const char* loosen_reason = "";
@@ -60,6 +63,10 @@ std::ostream& operator<<(std::ostream& os, const OpCase& row);
 
 // The values of the inputs (and of outputs that are added to), rounded to their dtypes.
 Operands draw_operands(const OpCase& row, DType dtype, uint64_t seed = 1);
+// The rows that have an op.
+std::vector<OpCase> with_gradients(const std::vector<OpCase>& rows);
+// a + b; b may be empty: what a reference gives for an output that is added to, or not.
+Values plus(Values a, const Values& b);
 double stated_bytes(const OpCase& row, DType dtype);
 
 // gtest expectations about one row, in one dtype or in all of its dtypes.
@@ -73,6 +80,12 @@ void expect_same_bits_with_any_threads(const OpCase& row);
 // The front states flops and bytes of the row; the same on meta, where nothing is computed.
 void expect_stated_cost(const OpCase& row, DType dtype);
 void expect_stated_cost(const OpCase& row);
+// The CUDA twin's turn, wherever `device` is: on a GPU or in the emulator. The same reference and tolerance;
+// operands are copied there, outputs start as NaN. A second run gives the same bits.
+void expect_agrees_on(Device device, const OpCase& row);
+// Gradients of row.var by central differences in f64, for every floating input. Passes when the row has no
+// var.
+void expect_gradcheck(const OpCase& row);
 
 }  // namespace tare::test
 
@@ -86,5 +99,11 @@ void expect_stated_cost(const OpCase& row);
   }                                                                                                        \
   TEST_P(Family##Cases, states_its_cost) { ::tare::test::expect_stated_cost(GetParam()); }                 \
   INSTANTIATE_TEST_SUITE_P(cases, Family##Cases, ::testing::ValuesIn(table),                               \
+                           [](const auto& info) { return info.param.name; });                              \
+  class Family##Gradients : public ::testing::TestWithParam<::tare::test::OpCase> {};                      \
+  TEST_P(Family##Gradients, agree_with_differences) { ::tare::test::expect_gradcheck(GetParam()); }        \
+  GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(Family##Gradients);                                        \
+  INSTANTIATE_TEST_SUITE_P(cases, Family##Gradients,                                                       \
+                           ::testing::ValuesIn(::tare::test::with_gradients(table)),                       \
                            [](const auto& info) { return info.param.name; })
 // clang-format on
