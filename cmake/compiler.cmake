@@ -37,7 +37,7 @@ add_library(tare_math_flags INTERFACE)
 target_compile_options(tare_math_flags INTERFACE -fno-math-errno -fno-trapping-math)
 
 if(TARE_SANITIZE)
-  add_compile_options(-fsanitize=${TARE_SANITIZE} -fno-omit-frame-pointer -g)
+  add_compile_options(-fsanitize=${TARE_SANITIZE} -fno-omit-frame-pointer -g1)
   add_link_options(-fsanitize=${TARE_SANITIZE})
   if(TARE_SANITIZE MATCHES "undefined")
     add_compile_options(-fno-sanitize-recover=undefined)

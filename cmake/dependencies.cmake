@@ -1,8 +1,9 @@
-# The libraries Tare stands on. All but Eigen, nlohmann_json and threads are optional.
+# The libraries Tare stands on. oneDNN and OpenMP are optional; CLI11 and Google Benchmark serve the command.
 find_package(Threads REQUIRED)
 find_package(Eigen3 REQUIRED NO_MODULE)
 find_package(nlohmann_json REQUIRED)
 find_package(CLI11 REQUIRED)
+find_package(benchmark REQUIRED)
 
 set(TARE_HAS_ONEDNN OFF)
 if(NOT TARE_ONEDNN STREQUAL "OFF")
@@ -22,10 +23,6 @@ endif()
 if(TARE_TESTS)
   find_package(GTest REQUIRED)
 endif()
-if(TARE_BENCH)
-  find_package(benchmark QUIET)
-  set(TARE_BENCH ${benchmark_FOUND})
-endif()
 
 message(STATUS "Tare ${PROJECT_VERSION}: oneDNN ${TARE_HAS_ONEDNN} ${OneDNN_VERSION}, OpenMP ${TARE_USE_OPENMP}, "
-               "Google Benchmark ${TARE_BENCH}, sanitizers '${TARE_SANITIZE}'")
+               "sanitizers '${TARE_SANITIZE}'")

@@ -2,7 +2,6 @@
 option(BUILD_SHARED_LIBS "Build libtare as a shared library" OFF)
 option(TARE_WERROR "Treat compiler warnings as errors" ON)
 option(TARE_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
-option(TARE_BENCH "Build the benchmarks" ON)
 option(TARE_CCACHE "Compile through ccache when it is installed" ON)
 option(TARE_OPENMP "Run parallel_for on OpenMP; OFF runs it on std::thread" ON)
 set(TARE_ONEDNN AUTO CACHE STRING "oneDNN for f32 GEMM: AUTO, ON or OFF")
