@@ -43,6 +43,19 @@ template <auto Body, class... A> TARE_TARGET_V4 void run_v4(A... a) { Body(a...)
 
 }  // namespace detail
 
+// Bytes of a vector register of an instruction set.
+constexpr int vector_bytes(Isa isa) { return isa == Isa::v4 ? 64 : isa == Isa::v3 ? 32 : 16; }
+
+// Calls Body compiled for I, from a body that is itself compiled for I: a call where inlining would bloat.
+template <Isa I, auto Body, class... A> TARE_INLINE void isa_run(A... a) {
+  if constexpr (I == Isa::v4)
+    detail::run_v4<Body, A...>(a...);
+  else if constexpr (I == Isa::v3)
+    detail::run_v3<Body, A...>(a...);
+  else
+    detail::run_base<Body, A...>(a...);
+}
+
 // Calls Body, compiled for the instruction set in use. Arguments are passed by value.
 template <auto Body, class... A> void isa_call(A... a) {
   switch (active_isa()) {
@@ -52,6 +65,19 @@ template <auto Body, class... A> void isa_call(A... a) {
       return detail::run_v3<Body, A...>(a...);
     case Isa::v4:
       return detail::run_v4<Body, A...>(a...);
+  }
+}
+
+// For bodies that must know the instruction set, as register-blocked code does: calls K::run<I>(a...),
+// compiled for the instruction set in use.
+template <class K, class... A> void isa_call_with(A... a) {
+  switch (active_isa()) {
+    case Isa::base:
+      return isa_run<Isa::base, &K::template run<Isa::base>>(a...);
+    case Isa::v3:
+      return isa_run<Isa::v3, &K::template run<Isa::v3>>(a...);
+    case Isa::v4:
+      return isa_run<Isa::v4, &K::template run<Isa::v4>>(a...);
   }
 }
 
