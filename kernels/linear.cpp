@@ -7,7 +7,8 @@
 namespace tare::kernels {
 namespace {
 
-void check_matrix(const char* op, const char* what, const Tensor& t, const Shape& shape, const Tensor& model) {
+void check_matrix(const char* op, const char* what, const Tensor& t, const Shape& shape,
+                  const Tensor& model) {
   check_floating(op, what, t);
   check_same_shape(op, what, t, shape);
   check_same_device(op, what, t, model.device());
@@ -54,8 +55,7 @@ void linear_forward(const Tensor& x, const Tensor& w, const Tensor& bias, Activa
   }
   const double flops = 2 * double(N) * double(in) * double(out) + (bias.defined() ? double(y.numel()) : 0);
   const double bytes = bytes_of(x, w, y, Accum::set) + (bias.defined() ? double(bias.nbytes()) : 0);
-  TARE_DISPATCH_CPU(x.device(), (Cost{flops, bytes}),
-                    linear_forward(x, w, bias, activation, y));
+  TARE_DISPATCH_CPU(x.device(), (Cost{flops, bytes}), linear_forward(x, w, bias, activation, y));
 }
 
 void linear_backward_input(const Tensor& dy, const Tensor& w, Tensor& dx, Accum accum) {

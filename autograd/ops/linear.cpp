@@ -36,11 +36,11 @@ Tensor as_out_in(const Tensor& w, WeightLayout layout) {
 Var matmul_batched(const Var& va, const Var& vb) {
   const OpScope op("matmul");
   const Tensor a = matrix_view(va.value()), b = matrix_view(vb.value());
-  const Shape leading = broadcast_shapes(with_matrix(a.shape(), 1, 1), with_matrix(b.shape(), 1, 1), "matmul");
+  const Shape leading =
+      broadcast_shapes(with_matrix(a.shape(), 1, 1), with_matrix(b.shape(), 1, 1), "matmul");
   Tensor y = Tensor::empty(with_matrix(leading, a.size(-2), b.size(-1)), {a.dtype(), a.device(), {}});
   kernels::matmul(a, b, y, Accum::set);
-  return record("matmul", y, {va, vb},
-                {vb.requires_grad() ? a : Tensor(), va.requires_grad() ? b : Tensor()},
+  return record("matmul", y, {va, vb}, {vb.requires_grad() ? a : Tensor(), va.requires_grad() ? b : Tensor()},
                 [](GradOut& out, Saved& saved, const Tensor& dy) {
                   const int64_t inner = out.shape(0)[out.shape(0).dim() - 1];
                   if (out.needs(0)) {

@@ -122,7 +122,8 @@ template <class T, class C> void gemm(const Gemm<T, C>& g) {
   if (g.M == 0 || g.N == 0) return;
   if (g.c_col != 1 && g.N != 1) {  // c^T = b^T a^T has dense rows
     TARE_ASSERT((g.c_row == 1 || g.M == 1) && !g.bias && g.activation == Activation::none);
-    return gemm<T, C>({g.b, g.b_col, g.b_row, g.a, g.a_col, g.a_row, g.c, g.c_col, 1, g.N, g.M, g.K, g.accum});
+    return gemm<T, C>(
+        {g.b, g.b_col, g.b_row, g.a, g.a_col, g.a_row, g.c, g.c_col, 1, g.N, g.M, g.K, g.accum});
   }
   if constexpr (std::is_same_v<T, float> && std::is_same_v<C, float>) {
     if (gemm_onednn(g)) return add_bias_and_activate(g.c, g.c_row, g.M, g.N, g.bias, g.activation);

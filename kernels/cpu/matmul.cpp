@@ -35,10 +35,19 @@ template <class T, class C> void matmul_typed(const Tensor& a, const Tensor& b, 
   const Strides sa = broadcast_strides(a, shape), sb = broadcast_strides(b, shape), sc = c.strides();
   const int64_t M = c.size(-2), N = c.size(-1), K = a.size(-1), matrices = c.numel() / (M * N);
   const auto multiply = [&](int64_t i) {
-    gemm<T, C>({.a = pa + batch_offset(i, shape, sa), .a_row = a.stride(-2), .a_col = a.stride(-1),
-             .b = pb + batch_offset(i, shape, sb), .b_row = b.stride(-2), .b_col = b.stride(-1),
-             .c = pc + batch_offset(i, shape, sc), .c_row = c.stride(-2), .c_col = c.stride(-1),
-             .M = M, .N = N, .K = K, .accum = accum});
+    gemm<T, C>({.a = pa + batch_offset(i, shape, sa),
+                .a_row = a.stride(-2),
+                .a_col = a.stride(-1),
+                .b = pb + batch_offset(i, shape, sb),
+                .b_row = b.stride(-2),
+                .b_col = b.stride(-1),
+                .c = pc + batch_offset(i, shape, sc),
+                .c_row = c.stride(-2),
+                .c_col = c.stride(-1),
+                .M = M,
+                .N = N,
+                .K = K,
+                .accum = accum});
   };
   // Many small products: one thread each; few large ones: all threads on each.
   if (matrices > 1 && M * N * K < kSmall) {

@@ -4,9 +4,9 @@
 #include "tare/kernels/cpu/gemm.h"
 
 #if defined(TARE_HAS_ONEDNN) && TARE_HAS_ONEDNN
-#include <oneapi/dnnl/dnnl.h>
-
 #include <algorithm>
+
+#include <oneapi/dnnl/dnnl.h>
 
 #include "tare/core/error.h"
 
@@ -32,14 +32,15 @@ BlasOperand blas_operand(int64_t rows, int64_t cols, int64_t row, int64_t col) {
 }  // namespace
 
 bool gemm_onednn(const Gemm<float>& g) {
-  const BlasOperand a = blas_operand(g.M, g.K, g.a_row, g.a_col), b = blas_operand(g.K, g.N, g.b_row, g.b_col);
+  const BlasOperand a = blas_operand(g.M, g.K, g.a_row, g.a_col),
+                    b = blas_operand(g.K, g.N, g.b_row, g.b_col);
   if (!a.ok || !b.ok || g.K == 0 || (g.N != 1 && g.c_col != 1)) return false;
   const int64_t c_leading = g.M == 1 ? std::max(g.c_row, g.N) : g.c_row;
   const float beta = g.accum == Accum::add ? 1.0f : 0.0f;
-  const dnnl_status_t status = dnnl_sgemm(a.transposed, b.transposed, g.M, g.N, g.K, 1.0f, g.a, a.leading, g.b,
-                                          b.leading, beta, g.c, c_leading);
-  TARE_CHECK(status == dnnl_success, "matmul: oneDNN's sgemm failed with status ", int(status), " for M ", g.M,
-             ", N ", g.N, ", K ", g.K);
+  const dnnl_status_t status = dnnl_sgemm(a.transposed, b.transposed, g.M, g.N, g.K, 1.0f, g.a, a.leading,
+                                          g.b, b.leading, beta, g.c, c_leading);
+  TARE_CHECK(status == dnnl_success, "matmul: oneDNN's sgemm failed with status ", int(status), " for M ",
+             g.M, ", N ", g.N, ", K ", g.K);
   return true;
 }
 

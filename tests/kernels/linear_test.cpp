@@ -53,8 +53,8 @@ OpCase forward(const Sizes& s, bool conv1d, bool bias, Activation activation) {
                                            out[0]);
                  },
              .ref = [=](const Operands& a) -> std::vector<Values> {
-               Values y = ref::linear_forward(a.in[0], out_in(a.in[1], s, conv1d), bias ? a.in[2] : Values{}, s.N,
-                                              s.in, s.out);
+               Values y = ref::linear_forward(a.in[0], out_in(a.in[1], s, conv1d), bias ? a.in[2] : Values{},
+                                              s.N, s.in, s.out);
                for (double& v : y) v = activated(v, activation);
                return {y};
              },
@@ -69,8 +69,8 @@ enum class Part { input, weight, bias };
 OpCase backward(const Sizes& s, Part part, bool conv1d, Accum accum) {
   const bool add = accum == Accum::add;
   const char* names[] = {"input", "weight", "bias"};
-  OpCase row{.name = "backward_" + std::string(names[int(part)]) + "_" + s.name() + (conv1d ? "_conv1d" : "") +
-                     (add ? "_add" : "_set"),
+  OpCase row{.name = "backward_" + std::string(names[int(part)]) + "_" + s.name() +
+                     (conv1d ? "_conv1d" : "") + (add ? "_add" : "_set"),
              .inputs = {{"dy", {s.N, s.out}, normal()}},
              .outputs = {},
              .run = {},
@@ -116,7 +116,8 @@ OpCase backward(const Sizes& s, Part part, bool conv1d, Accum accum) {
 
 std::vector<OpCase> linear_cases() {
   std::vector<OpCase> rows;
-  for (const Sizes& s : {Sizes{1, 1, 1}, Sizes{3, 5, 7}, Sizes{33, 130, 129}, Sizes{0, 3, 2}, Sizes{2, 0, 3}}) {
+  for (const Sizes& s :
+       {Sizes{1, 1, 1}, Sizes{3, 5, 7}, Sizes{33, 130, 129}, Sizes{0, 3, 2}, Sizes{2, 0, 3}}) {
     for (const bool conv1d : {false, true}) {
       rows.push_back(forward(s, conv1d, false, Activation::none));
       rows.push_back(forward(s, conv1d, true, Activation::none));
@@ -127,7 +128,8 @@ std::vector<OpCase> linear_cases() {
   }
   for (const Activation activation : {Activation::gelu_tanh, Activation::gelu_erf, Activation::relu})
     rows.push_back(forward({19, 21, 23}, true, true, activation));
-  for (const Sizes& s : {Sizes{1000, 1, 3}, Sizes{257, 1, 300}}) rows.push_back(backward(s, Part::bias, false, Accum::set));
+  for (const Sizes& s : {Sizes{1000, 1, 3}, Sizes{257, 1, 300}})
+    rows.push_back(backward(s, Part::bias, false, Accum::set));
   return rows;
 }
 

@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tare/core/parallel.h"
+
 #include "tests/ref/matmul.h"
 #include "tests/support/op_case.h"
 
@@ -39,8 +41,8 @@ OpCase product(const std::string& name, const Shape& a, const Shape& b, bool ta,
              .ref = [=](const Operands& v) -> std::vector<Values> {
                const Tensor ma = seen(Tensor::from_vector(v.in[0], stored(a, ta)), ta);
                const Tensor mb = seen(Tensor::from_vector(v.in[1], stored(b, tb)), tb);
-               const Values sum = ref::batched_matmul(ma.to_vector<double>(), dims(a),
-                                                      mb.to_vector<double>(), dims(b));
+               const Values sum =
+                   ref::batched_matmul(ma.to_vector<double>(), dims(a), mb.to_vector<double>(), dims(b));
                Values y = seen(Tensor::from_vector(sum, c), tc).to_vector<double>();
                for (size_t i = 0; i < y.size() && accum == Accum::add; ++i) y[i] += v.before[0][i];
                return {y};
@@ -53,14 +55,18 @@ OpCase product(const std::string& name, const Shape& a, const Shape& b, bool ta,
 
 std::vector<OpCase> matmul_cases() {
   std::vector<OpCase> rows;
-  const std::vector<std::array<int64_t, 3>> sizes = {{1, 1, 1},   {1, 5, 3},    {5, 1, 2},      {2, 3, 1},
-                                                     {7, 17, 33}, {64, 32, 16}, {97, 101, 131}, {13, 200, 300}};
+  const std::vector<std::array<int64_t, 3>> sizes = {{1, 1, 1}, {1, 5, 3},   {5, 1, 2},
+                                                     {2, 3, 1}, {7, 17, 33}, {64, 32, 16}};
   for (const auto& [M, N, K] : sizes) {
     const std::string name = std::to_string(M) + "x" + std::to_string(N) + "x" + std::to_string(K);
     for (int bits = 0; bits < 8; ++bits)
       for (const Accum accum : {Accum::set, Accum::add})
         rows.push_back(product(name, {M, K}, {K, N}, bits & 1, bits & 2, bits & 4, accum));
   }
+  // Across the edges of the blocks of 96 x 96 x 128.
+  rows.push_back(product("97x101x131", {97, 131}, {131, 101}, false, false, false, Accum::add));
+  rows.push_back(product("97x101x131", {97, 131}, {131, 101}, true, false, true, Accum::set));
+  rows.push_back(product("13x200x300", {13, 300}, {300, 200}, false, true, false, Accum::add));
   rows.push_back(product("batched", {3, 5, 4}, {3, 4, 6}, false, false, false, Accum::set));
   rows.push_back(product("batched", {3, 5, 4}, {3, 4, 6}, true, true, false, Accum::add));
   rows.push_back(product("broadcast", {2, 1, 5, 4}, {3, 4, 6}, false, true, false, Accum::set));
@@ -75,7 +81,8 @@ std::vector<OpCase> matmul_cases() {
 TARE_TEST_OP_CASES(Matmul, matmul_cases());
 
 TEST(Matmul, the_gradient_of_a_half_weight_may_be_f32) {
-  const Values a = rounded_to(DType::bf16, normal()(6 * 5, 1)), b = rounded_to(DType::bf16, normal()(5 * 7, 2));
+  const Values a = rounded_to(DType::bf16, normal()(6 * 5, 1)),
+               b = rounded_to(DType::bf16, normal()(5 * 7, 2));
   Tensor c = Tensor::empty({6, 7});
   kernels::matmul(tensor_of(a, {6, 5}, DType::bf16), tensor_of(b, {5, 7}, DType::bf16), c, Accum::set);
   expect_close(c, ref::matmul(a, b, 6, 7, 5));
@@ -83,7 +90,8 @@ TEST(Matmul, the_gradient_of_a_half_weight_may_be_f32) {
 
 TEST(Matmul, own_tiles_give_the_same_bits_with_any_threads) {
   const int threads = num_threads();
-  const Tensor a = Tensor::randn({200, 300}, 1, {DType::f64, kCpu, {}}), b = Tensor::randn({300, 210}, 2, {DType::f64, kCpu, {}});
+  const Tensor a = Tensor::randn({200, 300}, 1, {DType::f64, kCpu, {}}),
+               b = Tensor::randn({300, 210}, 2, {DType::f64, kCpu, {}});
   Tensor one = Tensor::empty({200, 210}, {DType::f64, kCpu, {}}), two = Tensor::empty_like(one);
   set_num_threads(1);
   kernels::matmul(a, b, one, Accum::set);
