@@ -5,6 +5,7 @@
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 namespace tare {
 
@@ -19,6 +20,12 @@ class OutOfMemory : public Error {
  public:
   using Error::Error;
 };
+
+// Text from outside (names in files, file names) as an error shows it: in quotes, on one line; control bytes,
+// quotes and bytes that are not ASCII as \xNN, shortened in the middle beyond 120 characters.
+std::string in_quotes(std::string_view text);
+// What the system says about an errno: "No space left on device".
+std::string system_reason(int error);
 
 namespace detail {
 
