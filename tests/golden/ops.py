@@ -87,10 +87,10 @@ def unary():
         name = str(exponent).replace("-", "minus").replace(".", "_")
         f = lambda x, e=exponent: torch.pow(x, e)
         case("pow_scalar", name, f, {"x": positive}, exponent=exponent)
-    at_bounds = torch.tensor([-3, -1, -0.5, 0, 1.5, 2, 2.5], dtype=torch.float64)
-    case("clamp", "both", lambda x: x.clamp(-1, 2), {"x": at_bounds}, low=-1.0, high=2.0)
-    case("clamp", "low", lambda x: x.clamp(min=-1), {"x": at_bounds}, low=-1.0)
-    case("clamp", "high", lambda x: x.clamp(max=2), {"x": at_bounds}, high=2.0)
+    around = torch.tensor([-3, -1.5, -0.5, 0, 1.5, 1.75, 2.5], dtype=torch.float64)
+    case("clamp", "both", lambda x: x.clamp(-1, 2), {"x": around}, low=-1.0, high=2.0)
+    case("clamp", "low", lambda x: x.clamp(min=-1), {"x": around}, low=-1.0)
+    case("clamp", "high", lambda x: x.clamp(max=2), {"x": around}, high=2.0)
 
 
 def binary():

@@ -153,7 +153,7 @@ auto map2(const std::vector<T>& a, const Shape& a_shape, const std::vector<T>& b
   return y;
 }
 
-// The gradient of clamp is that of the identity on the closed interval, as in PyTorch.
+// At a bound the gradient is a choice (PyTorch's versions differ): 1, as inside.
 template <typename T> T clamp(T x, T low, T high) { return x < low ? low : (x > high ? high : x); }
 template <typename T> T clamp_grad(T x, T low, T high) { return x >= low && x <= high ? T(1) : T(0); }
 

@@ -176,23 +176,6 @@ void expect_gradcheck(const OpCase& row) {
 
 namespace {
 
-Tensors run_on(Device device, const OpCase& row, const Operands& values) {
-  Tensors in, out;
-  for (size_t i = 0; i < row.inputs.size(); ++i) {
-    const Operand& o = row.inputs[i];
-    in.push_back(tensor_of(values.in[i], o.shape, dtype_of_operand(o, values.dtype)).to(device));
-  }
-  for (size_t i = 0; i < row.outputs.size(); ++i) {
-    const Operand& o = row.outputs[i];
-    Guarded poison(o.shape, dtype_of_operand(o, values.dtype));
-    out.push_back(o.make ? tensor_of(values.before[i], o.shape, poison.tensor().dtype()).to(device)
-                         : poison.tensor().clone().to(device));
-  }
-  row.run(in, out);
-  for (Tensor& t : out) t = t.to(kCpu);
-  return out;
-}
-
 void in_each_dtype(const OpCase& row, const std::function<void(const OpCase&, DType)>& expect) {
   for (DType dtype : row.dtypes) {
     SCOPED_TRACE(name_of(dtype));
@@ -201,19 +184,6 @@ void in_each_dtype(const OpCase& row, const std::function<void(const OpCase&, DT
 }
 
 }  // namespace
-
-void expect_agrees_on(Device device, const OpCase& row) {
-  in_each_dtype(row, [device](const OpCase& r, DType dtype) {
-    const Operands values = draw_operands(r, dtype);
-    const std::vector<Values> want = r.ref(values);
-    const Tensors got = run_on(device, r, values), again = run_on(device, r, values);
-    for (size_t i = 0; i < got.size(); ++i) {
-      const Tolerance allowed = tolerance(got[i].dtype()).looser(r.loosen, r.loosen_reason);
-      EXPECT_TRUE(is_close(got[i], want[i], allowed)) << "output " << r.outputs[i].name;
-      EXPECT_TRUE(same_bits(got[i], again[i])) << "output " << r.outputs[i].name;
-    }
-  });
-}
 
 void expect_agrees_with_reference(const OpCase& row) {
   in_each_dtype(row, [](const OpCase& r, DType dtype) { expect_agrees_with_reference(r, dtype); });

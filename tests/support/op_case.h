@@ -80,9 +80,6 @@ void expect_same_bits_with_any_threads(const OpCase& row);
 // The front states flops and bytes of the row; the same on meta, where nothing is computed.
 void expect_stated_cost(const OpCase& row, DType dtype);
 void expect_stated_cost(const OpCase& row);
-// The CUDA twin's turn, wherever `device` is: on a GPU or in the emulator. The same reference and tolerance;
-// operands are copied there, outputs start as NaN. A second run gives the same bits.
-void expect_agrees_on(Device device, const OpCase& row);
 // Gradients of row.var by central differences in f64, for every floating input. Passes when the row has no
 // var.
 void expect_gradcheck(const OpCase& row);
