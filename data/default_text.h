@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// The text to train on when none is named: Tare's own sources and docs, which the build joins and installs.
+#pragma once
+
+#include <filesystem>
+
+namespace tare::data {
+
+// default_text.txt in $TARE_DATA_DIR, in ../share/tare beside the program's folder, or in the folder of the
+// installation; Error that lists where it was looked for.
+std::filesystem::path default_text_path();
+
+}  // namespace tare::data
