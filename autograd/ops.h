@@ -23,4 +23,32 @@ enum class WeightLayout : uint8_t { out_in, in_out };
 // y = x w^T + b: x (..., in) -> (..., out); b (out) or undefined.
 Var linear(const Var& x, const Var& w, const Var& b = {}, WeightLayout layout = WeightLayout::out_in);
 
+// ---- losses (ops/loss.cpp)
+
+// The sum of the losses, f32 (f64 for f64) and differentiable, and how many rows it sums. Divide by the count
+// of a whole batch, over all its micro-batches and ranks, for its mean.
+struct LossSum {
+  Var sum;
+  int64_t count = 0;
+};
+
+struct CrossEntropyLoss {
+  int64_t ignore_index = -100;  // rows with this label count for nothing
+  double label_smoothing = 0;
+};
+// logits (..., V) against labels (...) i64. A label outside [0, V) is an Error that names row and label.
+LossSum cross_entropy(const Var& logits, const Tensor& targets, const CrossEntropyLoss& loss = {});
+
+struct LinearCrossEntropyLoss {
+  int64_t ignore_index = -100;
+  double label_smoothing = 0;
+  double scale = 1;   // on the sum and the gradients; the count is not scaled
+  int64_t chunk = 0;  // rows of logits at once; 0: kernels::linear_cross_entropy_chunk()
+};
+// scale * cross_entropy(linear(x, w)), w (V, C), without ever holding the (..., V) logits: where gradients
+// are wanted, the forward forms them. They are charged to gradients from then on; a w that already has a
+// gradient (of an earlier micro-batch) thus costs one more buffer of its size until backward adds the two.
+LossSum linear_cross_entropy(const Var& x, const Var& w, const Tensor& targets,
+                             const LinearCrossEntropyLoss& loss = {});
+
 }  // namespace tare

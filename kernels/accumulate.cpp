@@ -28,7 +28,7 @@ void accumulate_scaled(const Tensor& src, const Tensor& scale, Tensor& dst, Accu
   check_same_device("accumulate_scaled", "dst", dst, src.device());
   TARE_CHECK(scale.numel() == 1, "accumulate_scaled: scale has shape ", scale.shape(),
              ", expected one element");
-  check_same_dtype("accumulate_scaled", "scale", scale, src.dtype());
+  check_floating("accumulate_scaled", "scale", scale);
   check_same_device("accumulate_scaled", "scale", scale, src.device());
   const double flops = double(src.numel()) * (accum == Accum::add ? 2 : 1);
   TARE_DISPATCH_CPU(src.device(), (Cost{flops, bytes_touched(src, dst, accum)}),

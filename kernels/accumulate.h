@@ -10,7 +10,8 @@ namespace tare::kernels {
 // dst = src or dst += src, converting. Same shape, floating dtypes, any strides; the sum is formed in dst's
 // accumulation type.
 void accumulate(const Tensor& src, Tensor& dst, Accum accum);
-// dst = or += scale * src; as accumulate. `scale` is a scalar tensor of src's dtype on its device.
+// dst = or += scale * src; as accumulate. `scale` is a floating tensor of one element on src's device; dst
+// may be src.
 void accumulate_scaled(const Tensor& src, const Tensor& scale, Tensor& dst, Accum accum);
 // dst[j] = or += sum of src over the axes along which dst broadcasts to src. Floating dtypes, any strides.
 // Sums are formed in f32 (f64 for f64) in a fixed order, whatever the number of threads.
