@@ -23,23 +23,23 @@ void print_row(const bench::KernelRow& row) {
 }
 
 Json row_json(const bench::KernelRow& row) {
-  return {{"name", row.name},
-          {"ms", row.milliseconds},
-          {"scatter", row.scatter},
-          {"gbps", row.gbps},
-          {"gflops", row.gflops},
-          {"flops", row.flops},
-          {"bytes", row.bytes},
-          {"bound", row.memory_bound ? "memory" : "arithmetic"},
-          {"percent_of_roof", row.percent_of_roof()}};
+  return Json::object({{"name", row.name},
+                       {"ms", row.milliseconds},
+                       {"scatter", row.scatter},
+                       {"gbps", row.gbps},
+                       {"gflops", row.gflops},
+                       {"flops", row.flops},
+                       {"bytes", row.bytes},
+                       {"bound", row.memory_bound ? "memory" : "arithmetic"},
+                       {"percent_of_roof", row.percent_of_roof()}});
 }
 
 void run(const KernelsOptions& options) {
   apply_threads(options.threads);
   const bool quiet = options.json == "-";
-  Json report = {{"machine", describe_machine()}};
+  Json report = Json::object({{"machine", describe_machine()}});
   const bench::KernelRoofs roofs = bench::measure_kernel_roofs();
-  report["roofs"] = {{"gbps", roofs.gbps}, {"gflops", roofs.gflops}};
+  report.set("roofs", Json::object({{"gbps", roofs.gbps}, {"gflops", roofs.gflops}}));
   if (!quiet)
     std::printf(
         "roofs: memory %.1f GB/s (read-modify-write streams), arithmetic %.1f GFLOP/s (f32 multiply-add)\n"
@@ -50,7 +50,7 @@ void run(const KernelsOptions& options) {
     if (!quiet) print_row(row);
   });
   for (const auto& row : kernels) rows.push_back(row_json(row));
-  report["rows"] = rows;
+  report.set("rows", rows);
   write_json(options.json, report);
 }
 

@@ -5,11 +5,10 @@
 #include <string>
 
 #include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
+
+#include "tare/core/json.h"
 
 namespace tare::tools {
-
-using Json = nlohmann::ordered_json;
 
 void add_train(CLI::App& app);
 void add_generate(CLI::App& app);

@@ -19,40 +19,40 @@ struct InfoOptions {
 };
 
 void print_text(const Json& j, const Machine& m) {
-  const auto text = [&j](const char* key) { return j[key].get<std::string>(); };
+  const auto text = [&j](const char* key) { return j.at(key).as_string(); };
   std::printf("tare        %s\n", text("tare").c_str());
   std::printf("compiler    %s\n", text("compiler").c_str());
   std::printf("cpu         %s, %d cores, %d threads in use\n", m.cpu.c_str(), m.cores,
-              j["threads"].get<int>());
+              int(j.at("threads").as_int()));
   std::printf("isa         %s (best here: %s)\n", text("isa").c_str(), text("best_isa").c_str());
   std::printf("memory      %s, L2 %s per core, L3 %s, huge pages: %s\n",
               train::format_bytes(m.memory_bytes).c_str(), train::format_bytes(m.l2_bytes).c_str(),
               train::format_bytes(m.l3_bytes).c_str(), m.huge_pages.c_str());
   std::printf("devices    ");
-  for (const auto& device : j["devices"]) std::printf(" %s", device.get<std::string>().c_str());
+  for (const Json& device : j.at("devices").items()) std::printf(" %s", device.as_string().c_str());
   std::printf("\n");
   for (const auto& library : kernels::libraries())
     std::printf("%-11s %s, for %s\n", library.name.c_str(), library.version.c_str(), library.purpose.c_str());
-  if (!j.contains("roofs")) return;
-  const Json& r = j["roofs"];
+  if (!j.find("roofs")) return;
+  const Json& r = j.at("roofs");
   std::printf(
       "roofs       read %.1f, copy %.1f, p += a*g %.1f, AdamW's streams %.1f GB/s; f32 multiply-add %.0f "
       "GFLOP/s\n",
-      r["read_gbps"].get<double>(), r["copy_gbps"].get<double>(), r["sgd_gbps"].get<double>(),
-      r["adamw_gbps"].get<double>(), r["fma_gflops"].get<double>());
+      r.at("read_gbps").as_double(), r.at("copy_gbps").as_double(), r.at("sgd_gbps").as_double(),
+      r.at("adamw_gbps").as_double(), r.at("fma_gflops").as_double());
 }
 
 void run(const InfoOptions& options) {
   apply_threads(options.threads);
   Json j = describe_machine();
-  j["devices"] = {"cpu", "meta"};
+  j.set("devices", Json::array({"cpu", "meta"}));
   if (options.roofs) {
     constexpr int64_t kElements = 32 << 20;  // 128 MiB per array: far above any cache
-    j["roofs"] = {{"read_gbps", bench::measure_read(kElements).gbps},
-                  {"copy_gbps", bench::measure_copy(kElements).gbps},
-                  {"sgd_gbps", bench::measure_streams(bench::kSgdStreams, kElements).gbps},
-                  {"adamw_gbps", bench::measure_streams(bench::kAdamWStreams, kElements).gbps},
-                  {"fma_gflops", bench::measure_fma_gflops()}};
+    j.set("roofs", Json::object({{"read_gbps", bench::measure_read(kElements).gbps},
+                                 {"copy_gbps", bench::measure_copy(kElements).gbps},
+                                 {"sgd_gbps", bench::measure_streams(bench::kSgdStreams, kElements).gbps},
+                                 {"adamw_gbps", bench::measure_streams(bench::kAdamWStreams, kElements).gbps},
+                                 {"fma_gflops", bench::measure_fma_gflops()}}));
   }
   if (options.json != "-") print_text(j, this_machine());
   write_json(options.json, j);

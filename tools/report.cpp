@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the sub-commands' reports share.
-#include <fstream>
 #include <iostream>
 
 #include "tare/core/error.h"
+#include "tare/core/file_writer.h"
 #include "tare/core/isa.h"
 #include "tare/core/machine.h"
 #include "tare/core/parallel.h"
@@ -15,20 +15,17 @@ namespace tare::tools {
 
 void write_json(const std::string& file, const Json& json) {
   if (file.empty()) return;
-  if (file == "-") {
-    std::cout << json.dump(2) << "\n";
-    return;
-  }
-  std::ofstream out(file, std::ios::binary);
-  out << json.dump(2) << "\n" << std::flush;
-  TARE_CHECK(out.good(), "cannot write ", file);
+  if (file == "-")
+    std::cout << json.dump(2) << std::endl;
+  else
+    write_file(file, json.dump(2) + "\n");
 }
 
 Json describe_machine() {
   const Machine m = this_machine();
   Json libraries = Json::object();
-  for (const auto& library : kernels::libraries()) libraries[library.name] = library.version;
-  return {
+  for (const auto& library : kernels::libraries()) libraries.set(library.name, library.version);
+  return Json::object({
       {"cpu", m.cpu},
       {"cores", m.cores},
       {"threads", num_threads()},
@@ -42,7 +39,7 @@ Json describe_machine() {
       {"tare", version()},
       {"compiler", __VERSION__},
       {"libraries", libraries},
-  };
+  });
 }
 
 void apply_threads(int threads) {
