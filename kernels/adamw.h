@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// AdamW over all parameters of one dtype in one call.
+#pragma once
+
+#include "tare/kernels/dispatch.h"
+#include "tare/kernels/step_state.h"
+#include "tare/kernels/tensor_table.h"
+
+namespace tare::kernels {
+
+struct AdamWArgs {
+  double beta1 = 0.9, beta2 = 0.999;
+  double eps = 1e-8;
+};
+
+// One update of every entry (param, grad, state1 = exp_avg, state2 = exp_avg_sq), torch's order: the old
+// parameter decays, then moves. Learning rate, update index, clip coefficient and loss scale come from
+// `state`; when its found_inf is not 0 nothing changes. States are f32, f64 for f64 parameters; arithmetic is
+// theirs.
+void adamw_update(const TensorTable& table, const AdamWArgs& args, const Tensor& state);
+
+TARE_DECLARE_TWINS(adamw_update, const TensorTable& table, const AdamWArgs& args, const Tensor& state)
+
+}  // namespace tare::kernels

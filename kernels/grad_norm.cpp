@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tare/kernels/grad_norm.h"
+
+#include "tare/kernels/check.h"
+#include "tare/kernels/norm_pieces.h"
+
+namespace tare::kernels {
+
+int64_t grad_norm_scratch_bytes(const TensorTable& table) {
+  int64_t pieces = 0;
+  for (const TensorEntry& entry : table.host()) pieces += norm_pieces(entry.numel);
+  return pieces * int64_t(sizeof(double));
+}
+
+void grad_norm(const TensorTable& table, int64_t first_index, Tensor& scratch, Tensor& state) {
+  check_same_shape("grad_norm", "state", state, {int64_t(sizeof(StepState))});
+  check_same_device("grad_norm", "state", state, table.device());
+  TARE_CHECK(scratch.nbytes() >= grad_norm_scratch_bytes(table), "grad_norm: scratch has ", scratch.nbytes(),
+             " bytes, needs ", grad_norm_scratch_bytes(table));
+  const double n = double(table.numel());
+  TARE_DISPATCH_CPU(table.device(), (Cost{2 * n, n * double(size_of(table.grad_dtype()))}),
+                    grad_norm(table, first_index, scratch, state));
+}
+
+}  // namespace tare::kernels

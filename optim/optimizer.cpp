@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tare/optim/optimizer.h"
+
+#include <charconv>
+#include <cmath>
+#include <set>
+
+#include "tare/core/scope.h"
+#include "tare/kernels/grad_norm.h"
+#include "tare/kernels/step.h"
+#include "tare/optim/schedule.h"
+
+namespace tare::optim {
+namespace {
+
+constexpr const char* kVersion = "1";  // of the layout of states and metadata
+
+DType state_dtype_of(const Var& v) { return v.dtype() == DType::f64 ? DType::f64 : DType::f32; }
+
+bool same(const TensorEntry& a, const TensorEntry& b) {
+  return a.param == b.param && a.grad == b.grad && a.state1 == b.state1 && a.state2 == b.state2 &&
+         a.numel == b.numel && a.skipped == b.skipped && a.weight_decay == b.weight_decay;
+}
+
+// Addresses only: meta tensors have none, and reading a parameter is no write.
+void* address_of(const Tensor& t) {
+  return !t.defined() || t.device().is_meta() ? nullptr : const_cast<void*>(t.raw());
+}
+
+}  // namespace
+
+Optimizer::Optimizer(const std::vector<ParamGroup>& groups, double lr, double weight_decay,
+                     std::vector<std::string> states)
+    : state_names_(std::move(states)) {
+  TARE_CHECK(std::isfinite(lr) && lr >= 0, "optimizer: learning rate ", lr,
+             " must be finite and not negative");
+  TARE_CHECK(std::isfinite(weight_decay) && weight_decay >= 0, "optimizer: weight_decay ", weight_decay,
+             " must be finite and not negative");
+  schedule_.peak = lr;
+  std::set<std::string> names;
+  for (const ParamGroup& group : groups)
+    for (const Var& p : group.params) {
+      TARE_CHECK(p.requires_grad() && p.is_leaf(), "optimizer: parameter \"", p.name(),
+                 "\" wants no gradient");
+      TARE_CHECK(!p.name().empty(), "optimizer: a parameter of shape ", p.shape(), " has no name");
+      TARE_CHECK(names.insert(p.name()).second, "optimizer: two parameters are named \"", p.name(), "\"");
+      TARE_CHECK(params_.empty() || p.device() == params_[0].device(), "optimizer: parameter \"", p.name(),
+                 "\" is on ", p.device(), ", others on ", params_[0].device());
+      params_.push_back(p);
+      slots_.push_back({group.decay ? weight_decay : 0, std::vector<Tensor>(state_names_.size()), 0});
+    }
+  TARE_CHECK(!params_.empty(), "optimizer: no parameters");
+  const OpScope op("optimizer");
+  step_state_ = kernels::make_step_state(params_[0].device());
+}
+
+void Optimizer::set_schedule(const LrSchedule& schedule) {
+  check(schedule);
+  schedule_ = schedule;
+}
+
+int64_t Optimizer::updates() const { return kernels::read_step_state(step_state_).update; }
+double Optimizer::learning_rate() const { return learning_rate_at(schedule_, updates()); }
+
+int64_t Optimizer::state_bytes() const {
+  int64_t bytes = 0;
+  for (const Var& p : params_) bytes += p.numel() * size_of(state_dtype_of(p)) * int64_t(state_names_.size());
+  return bytes;
+}
+
+void Optimizer::zero_grad(bool keep_memory) {
+  for (Var& p : params_) p.zero_grad(keep_memory);
+}
+
+void Optimizer::make_states(size_t i) {
+  for (Tensor& state : slots_[i].states)
+    if (!state.defined())
+      state = Tensor::zeros(params_[i].shape(),
+                            {state_dtype_of(params_[i]), params_[i].device(), Category::optimizer_state});
+}
+
+// Parameters with a gradient, grouped by the dtypes of parameter and gradient; each group is one kernel call.
+std::vector<std::vector<size_t>> Optimizer::active_by_dtype() const {
+  std::map<std::pair<DType, DType>, std::vector<size_t>> by_dtype;
+  for (size_t i = 0; i < params_.size(); ++i)
+    if (const Tensor grad = params_[i].grad(); grad.defined())
+      by_dtype[{params_[i].dtype(), grad.dtype()}].push_back(i);
+  std::vector<std::vector<size_t>> groups;
+  for (auto& [dtypes, members] : by_dtype) groups.push_back(std::move(members));
+  return groups;
+}
+
+const TensorTable& Optimizer::table_of(const std::vector<size_t>& members) {
+  std::vector<TensorEntry> entries;
+  for (size_t i : members) {
+    const Slot& slot = slots_[i];
+    TensorEntry e;
+    e.param = address_of(params_[i].value());
+    e.grad = address_of(params_[i].grad());
+    if (slot.states.size() > 0) e.state1 = address_of(slot.states[0]);
+    if (slot.states.size() > 1) e.state2 = address_of(slot.states[1]);
+    e.numel = params_[i].numel();
+    e.skipped = slot.skipped;
+    e.weight_decay = float(slot.weight_decay);
+    entries.push_back(e);
+  }
+  const Var& first = params_[members.front()];
+  const DType grad = first.grad().dtype();
+  Cached& cached = tables_[{first.dtype(), grad}];
+  const bool unchanged =
+      std::equal(entries.begin(), entries.end(), cached.entries.begin(), cached.entries.end(), same);
+  if (!unchanged) {
+    cached.entries = entries;
+    cached.table =
+        TensorTable(std::move(entries), first.dtype(), grad, state_dtype_of(first), first.device());
+  }
+  return cached.table;
+}
+
+void Optimizer::find_norm(const std::vector<const TensorTable*>& tables, double max_norm) {
+  int64_t bytes = 0, index = 0;
+  for (const TensorTable* table : tables) bytes = std::max(bytes, kernels::grad_norm_scratch_bytes(*table));
+  if (!norm_scratch_.defined() || norm_scratch_.nbytes() < bytes)
+    norm_scratch_ = Tensor::empty({bytes}, {DType::u8, params_[0].device(), Category::workspace});
+  for (const TensorTable* table : tables) {
+    kernels::grad_norm(*table, index, norm_scratch_, step_state_);
+    index += table->count();
+  }
+  kernels::finish_grad_norm(max_norm, step_state_);
+}
+
+std::string Optimizer::nonfinite_name(const std::vector<std::vector<size_t>>& groups, int64_t index) const {
+  for (const auto& members : groups) {
+    if (index < int64_t(members.size())) return params_[members[size_t(index)]].name();
+    index -= int64_t(members.size());
+  }
+  TARE_UNREACHABLE();
+}
+
+StepReport Optimizer::step(const StepOptions& options) {
+  const OpScope op("optimizer");
+  TARE_CHECK(std::isfinite(options.max_grad_norm) && options.max_grad_norm >= 0, "step: max_grad_norm ",
+             options.max_grad_norm, " must be finite and not negative");
+  const auto groups = active_by_dtype();
+  TARE_CHECK(!groups.empty(), "step: no parameter has a gradient; call backward() first");
+  std::vector<const TensorTable*> tables;
+  for (const auto& members : groups) {
+    for (size_t i : members) make_states(i);
+    tables.push_back(&table_of(members));
+  }
+  kernels::begin_step(schedule_, step_state_);
+  find_norm(tables, options.max_grad_norm);
+  for (const TensorTable* table : tables) update(*table, step_state_);
+  kernels::end_step(step_state_);
+
+  const StepState s = kernels::read_step_state(step_state_);
+  StepReport report{s.found_inf == 0, s.update, s.grad_norm, s.learning_rate, ""};
+  if (!report.stepped) {
+    report.nonfinite = nonfinite_name(groups, s.first_nonfinite);
+    TARE_CHECK(options.nonfinite == NonFinitePolicy::skip, "step: the gradient of ", report.nonfinite,
+               " is not finite; nothing was changed");
+    return report;
+  }
+  for (size_t i = 0; i < params_.size(); ++i) {
+    if (params_[i].grad().defined())
+      params_[i].mutable_value().bump_version();
+    else
+      ++slots_[i].skipped;
+  }
+  return report;
+}
+
+NamedTensors Optimizer::state() const {
+  NamedTensors list;
+  for (size_t i = 0; i < params_.size(); ++i)
+    for (size_t k = 0; k < state_names_.size(); ++k)
+      if (slots_[i].states[k].defined())
+        list.emplace_back(params_[i].name() + "." + state_names_[k], slots_[i].states[k]);
+  return list;
+}
+
+std::map<std::string, std::string> Optimizer::metadata() const {
+  std::map<std::string, std::string> m{{"optimizer", name()},
+                                       {"version", kVersion},
+                                       {"settings", settings()},
+                                       {"update", std::to_string(updates())}};
+  for (size_t i = 0; i < params_.size(); ++i)
+    if (slots_[i].skipped != 0) m["skipped." + params_[i].name()] = std::to_string(slots_[i].skipped);
+  return m;
+}
+
+}  // namespace tare::optim

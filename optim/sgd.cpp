@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tare/optim/sgd.h"
+
+#include <cmath>
+
+namespace tare::optim {
+
+Sgd::Sgd(const std::vector<ParamGroup>& groups, const SgdOptions& options)
+    : Optimizer(
+          groups, options.lr, options.weight_decay,
+          options.momentum != 0 ? std::vector<std::string>{"momentum_buffer"} : std::vector<std::string>{}),
+      options_(options) {
+  TARE_CHECK(std::isfinite(options.momentum) && options.momentum >= 0, "sgd: momentum ", options.momentum,
+             " must be finite and not negative");
+  TARE_CHECK(options.momentum > 0 || options.dampening == 0, "sgd: dampening ", options.dampening,
+             " does nothing without momentum");
+  TARE_CHECK(!options.nesterov || (options.momentum > 0 && options.dampening == 0),
+             "sgd: nesterov needs a momentum and no dampening, got momentum ", options.momentum,
+             " and dampening ", options.dampening);
+}
+
+std::string Sgd::settings() const {
+  return detail::concat("momentum=", options_.momentum, ",dampening=", options_.dampening,
+                        ",nesterov=", options_.nesterov, ",weight_decay=", options_.weight_decay);
+}
+
+void Sgd::update(const TensorTable& table, const Tensor& step_state) {
+  kernels::sgd_update(table, {options_.momentum, options_.dampening, options_.nesterov}, step_state);
+}
+
+}  // namespace tare::optim
