@@ -181,6 +181,15 @@ GradSlot GradOut::operator()(size_t i, const Shape& shape) {
   return {broadcasts_.back()->tensor, Accum::set};
 }
 
+GradSlot GradOut::in_input_dtype(size_t i) {
+  TARE_ASSERT(needs(i));
+  const detail::Node& input = *node_.inputs[i];
+  if (!input.leaf || input.leaf->grad_dtype == input.dtype) return (*this)(i);
+  broadcasts_.push_back(
+      std::make_unique<Broadcast>(Broadcast{i, Tensor::empty(input.shape, {input.dtype, input.device, {}})}));
+  return {broadcasts_.back()->tensor, Accum::set};
+}
+
 void GradOut::give(size_t i, Tensor gradient) {
   TARE_ASSERT(needs(i));
   pass_.contribute(*node_.inputs[i], std::move(gradient));

@@ -8,9 +8,19 @@
 
 namespace tare {
 
+// ---- rows of a table (ops/embedding.cpp)
+
+// table (V, C) at ids (...): (..., C). ids: i64, i32 or u8; one outside [0, V) is an Error.
+Var embedding(const Tensor& ids, const Var& table);
+
 // ---- normalisation (ops/normalize.cpp)
 
 Var softmax(const Var& x);  // (..., C) -> (..., C), over the last axis
+// (x - mean) / sqrt(var + eps) * gamma + beta over the last axis of x (..., C). gamma, beta: (C), of x's
+// dtype or f32; an undefined one counts as ones, as zeros.
+Var layernorm(const Var& x, const Var& gamma, const Var& beta, double eps = 1e-5);
+// x / sqrt(mean of x^2 + eps) * gamma over the last axis of x (..., C). gamma as for layernorm.
+Var rmsnorm(const Var& x, const Var& gamma, double eps = 1e-6);
 
 // ---- products (ops/linear.cpp)
 

@@ -59,6 +59,9 @@ class GradOut {
   // The same for an input that was broadcast to `shape`: where shapes differ, a temporary that is summed back
   // into the input's gradient after the backward.
   GradSlot operator()(size_t i, const Shape& shape);
+  // The same for a kernel that writes the input's own dtype: where the gradient's differs (a leaf of half
+  // type), a temporary that is converted into it after the backward.
+  GradSlot in_input_dtype(size_t i);
   // Hands over a finished gradient, which may be a view of dy or a saved tensor, of the input's shape or one
   // that it broadcasts to. Costs nothing where it is the first contribution.
   void give(size_t i, Tensor gradient);

@@ -51,9 +51,15 @@ TARE_HD uint16_t float_to_f16_bits(float f) {
 
 }  // namespace detail
 
+// Assignment is written out because gcc does not vectorise a loop that copies a struct.
 struct f16 {
   uint16_t bits = 0;
   f16() = default;
+  f16(const f16&) = default;
+  TARE_HD f16& operator=(const f16& other) {
+    bits = other.bits;
+    return *this;
+  }
   TARE_HD f16(float f) : bits(detail::float_to_f16_bits(f)) {}
   TARE_HD operator float() const { return detail::f16_bits_to_float(bits); }
 };
@@ -61,6 +67,11 @@ struct f16 {
 struct bf16 {
   uint16_t bits = 0;
   bf16() = default;
+  bf16(const bf16&) = default;
+  TARE_HD bf16& operator=(const bf16& other) {
+    bits = other.bits;
+    return *this;
+  }
   TARE_HD bf16(float f) : bits(detail::float_to_bf16_bits(f)) {}
   TARE_HD operator float() const { return detail::bf16_bits_to_float(bits); }
 };

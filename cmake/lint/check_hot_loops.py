@@ -22,7 +22,7 @@ from source_tree import ROOT, code_only, text
 LIST = Path(__file__).with_name("hot_loops.txt")
 BYTES = 32
 SIMD = re.compile(r"#\s*pragma\s+omp\s.*\bsimd\b|_Pragma\s*\(\s*\"omp simd|\bTARE_SIMD\w*")
-FUNCTION = re.compile(r"^;; Function (.*) \(\S+, funcdef_no=")
+FUNCTION = re.compile(r"^;; Function (.*) \((\S+), funcdef_no=")
 REPORT = re.compile(r"^(.+?):(\d+):\d+: optimized:\s+loop vectorized using (\d+) byte vectors")
 ELEMENTS = {"float": "f32", "double": "f64", "tare::f16": "f16", "tare::bf16": "bf16", "long int": "i64", "int": "i32",
             "unsigned char": "u8", "bool": "bool"}
@@ -41,7 +41,7 @@ def wanted():
 
 
 def simd_loops(name, function):
-    """(first line, last line) of the loop after each simd pragma inside the function."""
+    """(first line, last line) of each simd pragma with its loop inside the function."""
     source = text(name)
     code = code_only(source)
     starts = [0]
@@ -57,7 +57,7 @@ def simd_loops(name, function):
             loop = re.compile(r"\bfor\s*\(").search(code, starts[number - 1])
             if loop:
                 end = end_of_statement(code, closing(code, loop.end() - 1) + 1)
-                loops.append((code.count("\n", 0, loop.start()) + 1, code.count("\n", 0, end) + 1))
+                loops.append((number, code.count("\n", 0, end) + 1))
     return loops
 
 
@@ -82,13 +82,22 @@ def template_arguments(name, body):
     return name[start + 1:]
 
 
+def full_name(name, symbol):
+    """gcc drops the template arguments of a copy it specialised (.isra, .constprop): the symbol has them."""
+    if "run_v" not in name or "<" in name:
+        return name
+    plain = re.sub(r"\.(isra|constprop|part)\.\d+", "", symbol)
+    demangled = subprocess.run(["c++filt", plain], capture_output=True, text=True, check=True).stdout.strip()
+    return re.sub(r"\blong\b(?! int)", "long int", demangled)
+
+
 def read_dump(lines, directory):
     """{function's full name: {(file, line): widest vector in bytes}} for the functions that isa_call runs."""
     report, current = {}, None
     for line in lines:
         function = FUNCTION.match(line)
         if function:
-            name = function.group(1)
+            name = full_name(*function.groups())
             isa = re.search(r"\brun_v[34]<", name)
             current = report.setdefault(name, {}) if isa else None
             continue
