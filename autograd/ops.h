@@ -33,6 +33,21 @@ enum class WeightLayout : uint8_t { out_in, in_out };
 // y = x w^T + b: x (..., in) -> (..., out); b (out) or undefined.
 Var linear(const Var& x, const Var& w, const Var& b = {}, WeightLayout layout = WeightLayout::out_in);
 
+// ---- attention (ops/attention.cpp)
+
+struct AttentionOptions {
+  bool causal = false;   // query t sees key s <= t + S - T: the last query sees the last key
+  double scale = 0;      // of the scores; 0: 1 / sqrt(D)
+  double dropout = 0;    // of the weights, drawn by current_random() and the module path
+  Tensor key_mask = {};  // (B, S) bool or u8: keys that are seen; undefined: all
+};
+// softmax(scale q k^T) v: q (B, H, T, D), k and v (B, H, S, D) -> (B, H, T, D). Exact, in memory that grows
+// with T alone. A query that sees no key gives 0.
+Var attention(const Var& q, const Var& k, const Var& v, const AttentionOptions& options = {});
+// Self-attention on a packed projection: (B, T, 3 C), queries then keys then values, each of `heads` heads
+// -> (B, T, C).
+Var packed_attention(const Var& qkv, int64_t heads, const AttentionOptions& options = {});
+
 // ---- losses (ops/loss.cpp)
 
 // The sum of the losses, f32 (f64 for f64) and differentiable, and how many rows it sums. Divide by the count

@@ -22,6 +22,11 @@ struct Smoothing {
       : at_label(1 - options.label_smoothing), everywhere(options.label_smoothing / double(V)) {}
 };
 
+struct RowRange {
+  int64_t rows, V;
+  CrossEntropyOptions options;
+};
+
 template <class A> struct RowSums {
   A max;
   double exps;    // sum of exp(x - max)
@@ -93,7 +98,8 @@ TARE_INLINE void forward_rows(const T* x, const int64_t* label, acc_t<T>* loss, 
 
 template <class T>
 TARE_INLINE void backward_rows(const T* x, const int64_t* label, const acc_t<T>* lse, acc_t<T> dsum, T* dx,
-                               int64_t rows, int64_t V, CrossEntropyOptions options, Accum accum) {
+                               RowRange range, Accum accum) {
+  const auto [rows, V, options] = range;
   const Smoothing target(options, V);
   for (int64_t r = 0; r < rows; ++r, x += V, dx += V) {
     if (label[r] == options.ignore_index)
@@ -152,7 +158,7 @@ void cross_entropy_backward(const Tensor& logits, const Tensor& targets, const T
     T* dx = dlogits.mutable_data<T>();
     parallel_for(N, kGrain / (V + 1) + 1, [&](int64_t begin, int64_t end) {
       isa_call<backward_rows<T>>(x + begin * V, label + begin, plse + begin, factor, dx + begin * V,
-                                 end - begin, V, options, accum);
+                                 RowRange{end - begin, V, options}, accum);
     });
   });
 }
