@@ -36,10 +36,12 @@ target_include_directories(tare_flags INTERFACE "${PROJECT_BINARY_DIR}/include" 
 add_library(tare_math_flags INTERFACE)
 target_compile_options(tare_math_flags INTERFACE -fno-math-errno -fno-trapping-math)
 
+set(TARE_USE_UBSAN OFF)
 if(TARE_SANITIZE)
   add_compile_options(-fsanitize=${TARE_SANITIZE} -fno-omit-frame-pointer -g1)
   add_link_options(-fsanitize=${TARE_SANITIZE})
   if(TARE_SANITIZE MATCHES "undefined")
+    set(TARE_USE_UBSAN ON)
     add_compile_options(-fno-sanitize-recover=undefined)
   endif()
 endif()
