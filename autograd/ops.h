@@ -1,12 +1,81 @@
 // SPDX-License-Identifier: Apache-2.0
 // Differentiable operations on Vars. An op allocates its result, calls the kernel and records its backward;
 // the definitions stand in ops/, each forward with its backward right below. Integer arguments are plain
-// Tensors.
+// Tensors. Operands of any strides give the same results as contiguous ones.
 #pragma once
+
+#include <limits>
+#include <vector>
 
 #include "tare/autograd/var.h"
 
 namespace tare {
+
+// ---- elementwise, one operand (ops/elementwise.cpp): floating dtypes, y has x's shape and dtype
+
+Var abs(const Var& x);  // gradient 0 at 0
+Var square(const Var& x);
+Var reciprocal(const Var& x);
+Var exp(const Var& x);
+Var log(const Var& x);
+Var sqrt(const Var& x);
+Var rsqrt(const Var& x);  // 1 / sqrt(x)
+Var tanh(const Var& x);
+Var erf(const Var& x);
+Var sigmoid(const Var& x);
+Var relu(const Var& x);
+Var silu(const Var& x);       // x sigmoid(x)
+Var gelu_tanh(const Var& x);  // the approximation of GPT-2 ("gelu_new")
+Var gelu_erf(const Var& x);   // x Phi(x)
+Var pow(const Var& x, double exponent);
+// min(max(x, low), high); the gradient passes on the closed interval.
+Var clamp(const Var& x, double low, double high = std::numeric_limits<double>::infinity());
+Var operator-(const Var& x);
+Var operator+(const Var& x, double s);
+Var operator+(double s, const Var& x);
+Var operator-(const Var& x, double s);
+Var operator-(double s, const Var& x);
+Var operator*(const Var& x, double s);
+Var operator*(double s, const Var& x);
+Var operator/(const Var& x, double s);
+Var operator/(double s, const Var& x);
+
+// ---- elementwise, two operands (ops/binary.cpp): shapes broadcast by NumPy's rules, dtypes as promote()
+// says
+
+Var operator+(const Var& a, const Var& b);
+Var operator-(const Var& a, const Var& b);
+Var operator*(const Var& a, const Var& b);
+Var operator/(const Var& a, const Var& b);
+Var pow(const Var& a, const Var& b);
+Var maximum(const Var& a, const Var& b);  // at a tie each side gets half of the gradient
+Var minimum(const Var& a, const Var& b);
+Var where(const Tensor& mask, const Var& a, const Var& b);        // mask ? a : b; mask is bool
+Var masked_fill(const Var& x, const Tensor& mask, double value);  // mask ? value : x; mask broadcasts to x
+Tensor equal(const Tensor& a, const Tensor& b);                   // comparisons give bool
+Tensor not_equal(const Tensor& a, const Tensor& b);
+Tensor less(const Tensor& a, const Tensor& b);
+Tensor less_equal(const Tensor& a, const Tensor& b);
+Tensor greater(const Tensor& a, const Tensor& b);
+Tensor greater_equal(const Tensor& a, const Tensor& b);
+
+// ---- shape (ops/shape.cpp): views share x's storage, as those of Tensor; one extent may be -1
+
+Var view(const Var& x, const Shape& shape);     // Error where strides do not allow it
+Var reshape(const Var& x, const Shape& shape);  // copies where strides do not allow a view
+Var contiguous(const Var& x);
+Var transpose(const Var& x, int a, int b);
+Var permute(const Var& x, const std::vector<int>& order);
+Var expand(const Var& x, const Shape& shape);
+Var unsqueeze(const Var& x, int axis);
+Var squeeze(const Var& x, int axis);
+// Elements begin, begin + step, ... before end along an axis, as Tensor::slice.
+Var slice(const Var& x, int axis, int64_t begin, int64_t end, int64_t step = 1);
+Var select(const Var& x, int axis, int64_t index);  // drops the axis
+Vars split(const Var& x, int axis, const std::vector<int64_t>& sizes);
+Var cat(const Vars& xs, int axis);    // shapes differ along the axis only; dtypes are promoted
+Var stack(const Vars& xs, int axis);  // along a new axis
+Var to(const Var& x, DType dtype);    // the gradient is converted back
 
 // ---- rows of a table (ops/embedding.cpp)
 

@@ -33,6 +33,14 @@ std::string_view name_of(DType dtype) { return info(dtype).name; }
 bool is_floating(DType dtype) { return info(dtype).floating; }
 bool is_half(DType dtype) { return dtype == DType::f16 || dtype == DType::bf16; }
 
+DType promote(DType a, DType b) {
+  if (a == b) return a;
+  TARE_CHECK(a != DType::boolean && b != DType::boolean, "promote: ", a, " with ", b);
+  if (is_floating(a) != is_floating(b)) return is_floating(a) ? a : b;
+  if (is_half(a) && is_half(b)) return DType::f32;
+  return size_of(a) > size_of(b) ? a : b;
+}
+
 std::optional<DType> dtype_from_name(std::string_view name) {
   for (size_t i = 0; i < kInfo.size(); ++i)
     if (kInfo[i].name == name) return DType(i);

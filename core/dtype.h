@@ -19,6 +19,9 @@ std::string_view name_of(DType dtype);  // "f32", ..., "bool"
 std::optional<DType> dtype_from_name(std::string_view name);
 bool is_floating(DType dtype);
 bool is_half(DType dtype);
+// The dtype of a result of two operands: the wider of two floating ones, f32 for f16 with bf16, the floating
+// one of a floating and an integer, the wider of two integers. bool goes with bool only, else an Error.
+DType promote(DType a, DType b);
 std::ostream& operator<<(std::ostream& os, DType dtype);
 
 template <class T> struct DTypeOf;

@@ -20,26 +20,29 @@
 #define TARE_CALL_CUDA_TWIN_(call) TARE_THROW(__func__, ": this build of Tare has no CUDA")
 #endif
 
-#define TARE_DISPATCH_(device_, cost_, call, cuda_call)                          \
-  do {                                                                           \
-    const ::tare::Device tare_device = (device_);                                \
-    const ::tare::kernels::KernelScope tare_scope(__func__, tare_device, cost_); \
-    switch (tare_device.type) {                                                  \
-      case ::tare::DeviceType::cpu:                                              \
-        cpu::call;                                                               \
-        break;                                                                   \
-      case ::tare::DeviceType::cuda:                                             \
-        cuda_call;                                                               \
-        break;                                                                   \
-      case ::tare::DeviceType::meta:                                             \
-        break;                                                                   \
-    }                                                                            \
+#define TARE_DISPATCH_(name_, device_, cost_, call, cuda_call)                \
+  do {                                                                        \
+    const ::tare::Device tare_device = (device_);                             \
+    const ::tare::kernels::KernelScope tare_scope(name_, tare_device, cost_); \
+    switch (tare_device.type) {                                               \
+      case ::tare::DeviceType::cpu:                                           \
+        cpu::call;                                                            \
+        break;                                                                \
+      case ::tare::DeviceType::cuda:                                          \
+        cuda_call;                                                            \
+        break;                                                                \
+      case ::tare::DeviceType::meta:                                          \
+        break;                                                                \
+    }                                                                         \
   } while (0)
 
-#define TARE_DISPATCH(device, cost, call) TARE_DISPATCH_(device, (cost), call, TARE_CALL_CUDA_TWIN_(call))
+#define TARE_DISPATCH(device, cost, call) \
+  TARE_DISPATCH_(__func__, device, (cost), call, TARE_CALL_CUDA_TWIN_(call))
 // For a front that has a CPU twin only.
-#define TARE_DISPATCH_CPU(device, cost, call) \
-  TARE_DISPATCH_(device, (cost), call, TARE_THROW(__func__, ": has no CUDA twin; move the tensors to cpu"))
+#define TARE_DISPATCH_CPU(device, cost, call) TARE_DISPATCH_CPU_AS(__func__, device, cost, call)
+// The same for a front template, whose name in profiles is that of its functor.
+#define TARE_DISPATCH_CPU_AS(name, device, cost, call) \
+  TARE_DISPATCH_(name, device, (cost), call, TARE_THROW(name, ": has no CUDA twin; move the tensors to cpu"))
 
 // Declares both twins of a front, of one signature.
 #define TARE_DECLARE_TWINS(name, ...) \

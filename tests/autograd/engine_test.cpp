@@ -25,7 +25,7 @@ Var sum_of(const Var& a, const Var& b) {
 }
 
 // y = x * x, saving x.
-Var square(const Var& x) {
+Var square_of(const Var& x) {
   auto values = x.value().to_vector<double>();
   for (double& v : values) v *= v;
   return record("square", Tensor::from_vector(values, x.shape()), {x}, {x.value()},
@@ -40,7 +40,7 @@ Var square(const Var& x) {
 
 TEST(Engine, GradientsOfSharedInputsAddUp) {
   const Var x = Var::parameter(vec({1, 2, 3}), "x");
-  const Var y = sum_of(sum_of(x, x), square(x));  // 2x + x^2
+  const Var y = sum_of(sum_of(x, x), square_of(x));  // 2x + x^2
   backward(y, {.seed = vec({1, 1, 1})});
   EXPECT_EQ(x.grad().to_vector<double>(), (std::vector<double>{4, 6, 8}));
 }
@@ -48,7 +48,7 @@ TEST(Engine, GradientsOfSharedInputsAddUp) {
 TEST(Engine, HandedOverGradientsAreNotChangedBehindAnothersBack) {
   const Var a = Var::parameter(vec({1, 2})), b = Var::parameter(vec({3, 4}));
   const Var s = sum_of(a, b);  // both receive the same dy
-  const Var y = sum_of(s, square(a));
+  const Var y = sum_of(s, square_of(a));
   const Tensor seed = vec({1, 1});
   backward(y, {.seed = seed});
   EXPECT_EQ(a.grad().to_vector<double>(), (std::vector<double>{3, 5}));
@@ -58,13 +58,13 @@ TEST(Engine, HandedOverGradientsAreNotChangedBehindAnothersBack) {
 
 TEST(Engine, ASecondBackwardAddsUntilZeroGrad) {
   Var x = Var::parameter(vec({5}));
-  backward(square(x));
-  backward(square(x));
+  backward(square_of(x));
+  backward(square_of(x));
   EXPECT_EQ(x.grad().item<double>(), 20);
   for (const bool keep : {false, true}) {
     x.zero_grad(keep);
     EXPECT_FALSE(x.grad().defined());
-    backward(square(x));
+    backward(square_of(x));
     EXPECT_EQ(x.grad().item<double>(), 10);
   }
 }
@@ -80,12 +80,12 @@ TEST(Engine, BroadcastGradientsAreSummedBack) {
 TEST(Engine, NoGradRecordsNothing) {
   const Var x = Var::parameter(vec({2}));
   const NoGradGuard guard;
-  EXPECT_FALSE(square(x).requires_grad());
+  EXPECT_FALSE(square_of(x).requires_grad());
 }
 
 TEST(Engine, AChangedSavedTensorIsAnErrorThatNamesTheOp) {
   Var x = Var::parameter(vec({2}));
-  const Var y = square(x);
+  const Var y = square_of(x);
   fill(x.mutable_value(), 7);
   try {
     backward(y);
@@ -98,7 +98,7 @@ TEST(Engine, AChangedSavedTensorIsAnErrorThatNamesTheOp) {
 
 TEST(Engine, AFreedGraphIsAnErrorUnlessRetained) {
   const Var x = Var::parameter(vec({2}));
-  const Var y = square(x);
+  const Var y = square_of(x);
   backward(y, {.seed = {}, .retain_graph = true});
   backward(y);
   EXPECT_EQ(x.grad().item<double>(), 8);
@@ -113,7 +113,7 @@ TEST(Engine, HooksFireOncePerPassWithTheCompleteGradient) {
     ++calls;
     seen = v.grad().item<double>();
   });
-  backward(sum_of(square(x), sum_of(x, x)));
+  backward(sum_of(square_of(x), sum_of(x, x)));
   EXPECT_EQ(calls, 1);
   EXPECT_EQ(seen, 8);
 }
@@ -123,8 +123,8 @@ TEST(Engine, AHookFiresBeforeEarlierOpsRunBackward) {
   std::vector<std::string> order;
   early.on_grad_complete([&](Var&) { order.push_back("early"); });
   late.on_grad_complete([&](Var&) { order.push_back("late"); });
-  const Var first = square(square(early));
-  backward(sum_of(first, square(late)));
+  const Var first = square_of(square_of(early));
+  backward(sum_of(first, square_of(late)));
   EXPECT_EQ(order, (std::vector<std::string>{"late", "early"}));
 }
 
@@ -140,7 +140,7 @@ TEST(Engine, SavedTemporariesAreActivationsAndAreFreed) {
   const int64_t before = ledger(kCpu).current()[size_t(Category::activations)];
   {
     const Var x = Var::parameter(vec({1, 2, 3, 4}));
-    Var y = square(square(x));  // saves x (a parameter) and square(x)
+    Var y = square_of(square_of(x));  // saves x (a parameter) and square_of(x)
     EXPECT_EQ(ledger(kCpu).current()[size_t(Category::activations)] - before, 32);
     backward(y, {.seed = vec({1, 1, 1, 1})});
     EXPECT_EQ(ledger(kCpu).current()[size_t(Category::activations)], before);
@@ -150,7 +150,7 @@ TEST(Engine, SavedTemporariesAreActivationsAndAreFreed) {
 TEST(Engine, LeafGradientsAreChargedToGradients) {
   const int64_t before = ledger(kCpu).current()[size_t(Category::gradients)];
   Var x = Var::parameter(vec({1, 2, 3, 4}));
-  backward(square(x), {.seed = vec({1, 1, 1, 1})});
+  backward(square_of(x), {.seed = vec({1, 1, 1, 1})});
   EXPECT_EQ(ledger(kCpu).current()[size_t(Category::gradients)] - before, 32);
   x.zero_grad();
   EXPECT_EQ(ledger(kCpu).current()[size_t(Category::gradients)], before);
