@@ -117,6 +117,13 @@ Var attention(const Var& q, const Var& k, const Var& v, const AttentionOptions& 
 // -> (B, T, C).
 Var packed_attention(const Var& qkv, int64_t heads, const AttentionOptions& options = {});
 
+// ---- dropout (ops/dropout.cpp)
+
+// Zero with probability p, scaled by 1 / (1 - p) otherwise; p = 0 returns x. The mask follows from the
+// RandomScope, the module path, the sample (index on axis 0) and the element in it: the same however a batch
+// is cut.
+Var dropout(const Var& x, double p);
+
 // ---- losses (ops/loss.cpp)
 
 // The sum of the losses, f32 (f64 for f64) and differentiable, and how many rows it sums. Divide by the count

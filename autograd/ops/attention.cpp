@@ -3,19 +3,12 @@
 #include "tare/kernels/attention.h"
 
 #include "tare/autograd/ops.h"
+#include "tare/autograd/ops/dropout_here.h"
 #include "tare/autograd/tape.h"
-#include "tare/core/rng.h"
 #include "tare/core/scope.h"
 
 namespace tare {
 namespace {
-
-// Which weights this call drops: named by the module path and by where in training it is.
-kernels::DropoutStream dropout_here(double p) {
-  if (p == 0) return {};
-  const RandomContext& at = current_random();
-  return {p, RngKey{at.seed, current_path_hash()}.mix(), at.update, at.first_sample, at.sample_stride};
-}
 
 kernels::AttentionOptions kernel_options(const AttentionOptions& options) {
   return {options.causal, options.scale, dropout_here(options.dropout)};
