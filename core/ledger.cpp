@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "tare/core/error.h"
+#include "tare/core/hash.h"
 #include "tare/core/scope.h"
 
 namespace tare {
@@ -98,9 +99,7 @@ void Ledger::move(Charge& charge, Category to) {
   if (charge.category == to) return;
   std::lock_guard lock(mutex_);
   const Label from = labels_[charge.label];
-  uint64_t path_hash = 0xcbf29ce484222325ull;  // as current_path_hash()
-  for (unsigned char c : from.path) path_hash = (path_hash ^ c) * 0x100000001b3ull;
-  const uint32_t label = intern(from.path, path_hash, from.op, to);
+  const uint32_t label = intern(from.path, fnv1a(kFnvBasis, from.path), from.op, to);
   const bool was_at_peak = at_peak_now_;
   alive_[charge.label] -= charge.bytes;
   alive_[label] += charge.bytes;

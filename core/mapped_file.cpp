@@ -46,6 +46,10 @@ std::shared_ptr<const MappedFile> MappedFile::open(const std::filesystem::path& 
   return mapped;
 }
 
+void MappedFile::expect_random_access() const {
+  if (data_) madvise(data_, size_t(size_), MADV_RANDOM);  // advice: it works as well without, only slower
+}
+
 MappedFile::~MappedFile() {
   if (data_) munmap(data_, size_t(size_));
 }

@@ -3,15 +3,10 @@
 
 #include <utility>
 
+#include "tare/core/hash.h"
+
 namespace tare {
 namespace {
-
-constexpr uint64_t kFnvBasis = 0xcbf29ce484222325ull;
-
-uint64_t fnv1a(uint64_t hash, std::string_view text) {
-  for (unsigned char c : text) hash = (hash ^ c) * 0x100000001b3ull;
-  return hash;
-}
 
 thread_local std::string path;
 thread_local uint64_t path_hash = kFnvBasis;

@@ -2,8 +2,7 @@
 #include "tare/data/default_text.h"
 
 #include <cstdlib>
-#include <string>
-#include <vector>
+#include <system_error>
 
 #include "tare/core/error.h"
 
@@ -11,19 +10,20 @@ namespace tare::data {
 
 std::filesystem::path default_text_path() {
   namespace fs = std::filesystem;
-  std::vector<fs::path> folders;
-  if (const char* set = std::getenv("TARE_DATA_DIR"); set && *set) folders.push_back(set);
+  constexpr char kName[] = "default_text.txt";
   std::error_code fault;
-  const fs::path self = fs::read_symlink("/proc/self/exe", fault);
-  if (!fault) folders.push_back(self.parent_path().parent_path() / "share" / "tare");
-  folders.push_back(TARE_INSTALLED_DATA_DIR);
-  std::string tried;
-  for (const fs::path& folder : folders) {
-    const fs::path file = folder / "default_text.txt";
-    if (fs::is_regular_file(file, fault)) return file;
-    tried += "\n  " + file.string();
+  if (const char* set = std::getenv("TARE_DATA_DIR"); set && *set) {
+    const fs::path file = fs::path(set) / kName;
+    TARE_CHECK(fs::is_regular_file(file, fault), "TARE_DATA_DIR: there is no ", file);
+    return file;
   }
-  TARE_THROW("no default text; name one with --text. Looked for:", tried);
+  const fs::path program = fs::read_symlink("/proc/self/exe", fault);
+  const fs::path beside = program.parent_path().parent_path() / "share" / "tare" / kName;
+  if (fs::is_regular_file(beside, fault)) return beside;
+  const fs::path installed = fs::path(TARE_INSTALLED_DATA_DIR) / kName;
+  TARE_CHECK(fs::is_regular_file(installed, fault), "the default text is neither ", beside, " nor ",
+             installed, "; name a text, or its folder in TARE_DATA_DIR");
+  return installed;
 }
 
 }  // namespace tare::data

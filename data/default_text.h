@@ -6,8 +6,9 @@
 
 namespace tare::data {
 
-// default_text.txt in $TARE_DATA_DIR, in ../share/tare beside the program's folder, or in the folder of the
-// installation; Error that lists where it was looked for.
+// default_text.txt in the folder that the environment's TARE_DATA_DIR names, if it does; else in
+// ../share/tare beside the program's folder, or in the folder of the installation. Error that says where it
+// is missing.
 std::filesystem::path default_text_path();
 
 }  // namespace tare::data

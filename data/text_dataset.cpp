@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "tare/core/error.h"
+#include "tare/core/hash.h"
 #include "tare/core/rng.h"
 
 namespace tare::data {
@@ -18,27 +19,33 @@ constexpr int64_t kLeastBytes = 20;  // the held-out tenth then has a token and 
 constexpr int64_t kHashWhole = 64 << 20;
 constexpr int64_t kBlocks = 4096, kBlockBytes = 4096;
 
-std::vector<fs::path> files_of(const fs::path& path) {
-  std::error_code fault;
-  const fs::file_status status = fs::status(path, fault);
-  TARE_CHECK(fs::exists(status), "text ", path, ": no such file or folder");
-  if (!fs::is_directory(status)) return {path};
+std::vector<fs::path> files_below(const fs::path& folder) {
   std::vector<fs::path> files;
-  for (auto it = fs::recursive_directory_iterator(path); it != fs::recursive_directory_iterator(); ++it) {
+  for (auto it = fs::recursive_directory_iterator(folder); it != fs::recursive_directory_iterator(); ++it) {
     const bool hidden = it->path().filename().string().starts_with(".");
     if (hidden && it->is_directory()) it.disable_recursion_pending();
     if (!hidden && it->is_regular_file()) files.push_back(it->path());
   }
   std::sort(files.begin(), files.end());
-  TARE_CHECK(!files.empty(), "text ", path, ": the folder has no files");
   return files;
+}
+
+std::vector<fs::path> files_of(const fs::path& path) {
+  try {
+    const fs::file_status status = fs::status(path);
+    TARE_CHECK(fs::exists(status), "text ", path, ": no such file or folder");
+    if (!fs::is_directory(status)) return {path};
+    std::vector<fs::path> files = files_below(path);
+    TARE_CHECK(!files.empty(), "text ", path, ": the folder has no files");
+    return files;
+  } catch (const fs::filesystem_error& fault) {  // no permission, for one
+    TARE_THROW("text ", path, ": ", fault.what());
+  }
 }
 
 class Fnv1a64 {
  public:
-  void add(const uint8_t* bytes, int64_t n) {
-    for (int64_t i = 0; i < n; ++i) hash_ = (hash_ ^ bytes[i]) * 0x100000001b3ull;
-  }
+  void add(const uint8_t* bytes, int64_t n) { hash_ = fnv1a(hash_, std::span(bytes, size_t(n))); }
   std::string hex() const {
     char text[17];
     std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(hash_));
@@ -46,7 +53,7 @@ class Fnv1a64 {
   }
 
  private:
-  uint64_t hash_ = 0xcbf29ce484222325ull;
+  uint64_t hash_ = kFnvBasis;
 };
 
 }  // namespace
@@ -61,6 +68,9 @@ TextDataset::TextDataset(const fs::path& path) : path_(path) {
   TARE_CHECK(size() > 0, "text ", path, " is empty");
   TARE_CHECK(size() >= kLeastBytes, "text ", path, " has ", size(), " bytes; at least ", kLeastBytes,
              " are needed to hold a tenth out");
+  // A smaller text is read whole for its hash, and then is in memory.
+  if (size() > kHashWhole)
+    for (const auto& file : files_) file->expect_random_access();
 }
 
 void TextDataset::read(int64_t begin, int64_t bytes, uint8_t* out) const {
@@ -90,7 +100,9 @@ std::string TextDataset::hash() const {
     return "fnv1a64:" + hash.hex();
   }
   const int64_t total = size();
-  hash.add(reinterpret_cast<const uint8_t*>(&total), sizeof total);
+  uint8_t length[8];  // little-endian
+  for (int i = 0; i < 8; ++i) length[i] = uint8_t(uint64_t(total) >> (8 * i));
+  hash.add(length, sizeof length);
   for (int64_t i = 0; i < kBlocks; ++i) {
     read(int64_t(__int128(i) * (total - kBlockBytes) / (kBlocks - 1)), kBlockBytes, block.data());
     hash.add(block.data(), kBlockBytes);
@@ -124,7 +136,9 @@ WindowSampler::WindowSampler(Span span, int64_t seq, uint64_t seed) : span_(span
 }
 
 int64_t WindowSampler::start(int64_t epoch, int64_t index) const {
-  const uint64_t key = RngKey{seed_, uint64_t(epoch)}.mix();
+  constexpr uint64_t kStream =
+      fnv1a(kFnvBasis, "data.windows");  // apart from all other random numbers of the seed
+  const uint64_t key = RngKey{RngKey{seed_, kStream}.mix(), uint64_t(epoch)}.mix();
   const Philox4 bits = philox(key, 0, ~uint64_t(0));
   const uint64_t word = uint64_t(bits.v[0]) << 32 | bits.v[1];
   const int64_t offset = int64_t((unsigned __int128)(word)*uint64_t(offsets_) >> 64);

@@ -19,6 +19,7 @@ struct Span {
   int64_t size() const { return end - begin; }
 };
 
+// Copies share the mapping. Thread-safe.
 class TextDataset {
  public:
   // A file, or a folder whose regular files (those of sub-folders too, hidden ones not) are joined in the
@@ -33,7 +34,7 @@ class TextDataset {
   size_t files() const { return files_.size(); }
 
   // Names the content in reports and checkpoints: "fnv1a64:<hex>" over all bytes, for more than 64 MiB
-  // "fnv1a64-sampled:<hex>" over the size and 4,096 blocks of 4 KiB spread evenly.
+  // "fnv1a64-sampled:<hex>" over the size (8 bytes, little-endian) and 4,096 blocks of 4 KiB spread evenly.
   std::string hash() const;
 
  private:

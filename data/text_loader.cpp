@@ -2,6 +2,7 @@
 #include "tare/data/text_loader.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "tare/core/error.h"
 
@@ -15,27 +16,28 @@ TextBatch make_batch(int64_t batch, int64_t seq) {
 
 }  // namespace
 
-TextLoader::TextLoader(const TextDataset& dataset, int64_t batch, int64_t seq, uint64_t seed, int64_t drawn)
-    : dataset_(dataset), sampler_(dataset.train(), seq, seed), batch_(batch), seq_(seq), drawn_(drawn) {
+std::vector<TextBatch> TextLoader::make_pool(int64_t batch, int64_t seq) {
   TARE_CHECK(batch >= 1, "a batch of ", batch, " sequences; expected at least 1");
+  std::vector<TextBatch> pool;
+  for (size_t i = 0; i < kBuffers; ++i) pool.push_back(make_batch(batch, seq));
+  return pool;
+}
+
+TextLoader::TextLoader(TextDataset dataset, int64_t batch, int64_t seq, uint64_t seed, int64_t drawn)
+    : dataset_(std::move(dataset)),
+      sampler_(dataset_.train(), seq, seed),
+      batch_(batch),
+      seq_(seq),
+      drawn_(drawn),
+      prefetcher_(make_pool(batch, seq), [this, drawn](int64_t number, TextBatch& buffer) {
+        buffer.first_window = drawn + number * batch_;
+        fill(buffer);
+      }) {
   TARE_CHECK(drawn >= 0, "a loader that begins after ", drawn, " windows");
-  for (TextBatch& buffer : buffers_) {
-    buffer = make_batch(batch, seq);
-    free_.push_back(&buffer);
-  }
-  thread_ = std::thread([this] { produce(); });
 }
 
-TextLoader::~TextLoader() {
-  {
-    std::lock_guard lock(mutex_);
-    stopping_ = true;
-  }
-  changed_.notify_all();
-  thread_.join();
-}
-
-void TextLoader::fill(TextBatch& batch, std::vector<uint8_t>& bytes) const {
+void TextLoader::fill(TextBatch& batch) const {
+  std::vector<uint8_t> bytes(size_t(seq_ + 1));
   int64_t* ids = batch.ids.mutable_data<int64_t>();
   int64_t* targets = batch.targets.mutable_data<int64_t>();
   for (int64_t b = 0; b < batch_; ++b) {
@@ -46,49 +48,14 @@ void TextLoader::fill(TextBatch& batch, std::vector<uint8_t>& bytes) const {
   batch.tokens = batch_ * seq_;
 }
 
-void TextLoader::produce() {
-  std::vector<uint8_t> bytes(size_t(seq_ + 1));
-  int64_t made = drawn_;
-  while (true) {
-    TextBatch* buffer = nullptr;
-    {
-      std::unique_lock lock(mutex_);
-      changed_.wait(lock, [this] { return stopping_ || !free_.empty(); });
-      if (stopping_) return;
-      buffer = free_.front();
-      free_.pop_front();
-    }
-    std::exception_ptr error;
-    try {
-      buffer->first_window = made;
-      fill(*buffer, bytes);
-    } catch (...) {
-      error = std::current_exception();
-    }
-    made += batch_;
-    {
-      std::lock_guard lock(mutex_);
-      if (error)
-        error_ = error;
-      else
-        ready_.push_back(buffer);
-    }
-    changed_.notify_all();
-    if (error) return;
-  }
-}
-
-const TextBatch& TextLoader::next() {
-  std::unique_lock lock(mutex_);
-  if (in_hand_) free_.push_back(in_hand_);
-  in_hand_ = nullptr;
-  changed_.notify_all();
-  changed_.wait(lock, [this] { return error_ || !ready_.empty(); });
-  if (ready_.empty()) std::rethrow_exception(error_);
-  in_hand_ = ready_.front();
-  ready_.pop_front();
+TextBatch TextLoader::next() {
+  const std::shared_ptr<TextBatch> buffer = prefetcher_.next();
   drawn_ += batch_;
-  return *in_hand_;
+  // Tensors of their own over the buffer's memory: each holds the buffer until its last view is gone.
+  const auto lent = [&](Tensor& t) {
+    return Tensor::from_blob(t.mutable_raw(), t.shape(), t.dtype(), [buffer] {});
+  };
+  return {lent(buffer->ids), lent(buffer->targets), buffer->tokens, buffer->first_window};
 }
 
 TextBatch evaluation_batch(const TextDataset& dataset, const EvaluationWindows& windows,

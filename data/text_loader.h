@@ -2,13 +2,10 @@
 // Batches of a text, made ahead by a thread.
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
-#include <deque>
-#include <exception>
-#include <mutex>
-#include <thread>
+#include <vector>
 
+#include "tare/data/prefetcher.h"
 #include "tare/data/text_dataset.h"
 
 namespace tare::data {
@@ -20,37 +17,31 @@ struct TextBatch {
   int64_t first_window = 0;  // number of windows drawn before this batch
 };
 
-// Endless training batches in the order of WindowSampler, made by a thread a few ahead in buffers of a fixed
-// pool (category data). One thread may call next().
+// Endless training batches in the order of WindowSampler, made by a thread ahead of their use in buffers of a
+// fixed pool (category data). Where a loader stands is said by its seed and drawn(). One thread may call
+// next().
 class TextLoader {
  public:
-  // Begins after `drawn` windows, so that a resumed run goes on where it stopped.
-  TextLoader(const TextDataset& dataset, int64_t batch, int64_t seq, uint64_t seed, int64_t drawn = 0);
-  ~TextLoader();
-  TextLoader(const TextLoader&) = delete;
-  TextLoader& operator=(const TextLoader&) = delete;
+  // Two buffers are made ahead while the caller holds two batches.
+  static constexpr size_t kBuffers = 4;
 
-  // Its tensors stay as they are until the next call. What failed in the thread is thrown here.
-  const TextBatch& next();
+  // Begins after `drawn` windows, in constant time, so that a resumed run goes on where it stopped.
+  TextLoader(TextDataset dataset, int64_t batch, int64_t seq, uint64_t seed, int64_t drawn = 0);
+
+  // Its tensors stay as they are for as long as one of them, or a view, lives; then their buffer is used
+  // again. What failed in the thread is thrown here. Error when all buffers are held by the caller.
+  TextBatch next();
   int64_t drawn() const { return drawn_; }  // windows handed out
   int64_t windows_per_epoch() const { return sampler_.windows_per_epoch(); }
 
  private:
-  static constexpr size_t kBuffers = 3;  // one in the caller's hands, two ahead
-  void produce();
-  void fill(TextBatch& batch, std::vector<uint8_t>& bytes) const;
+  static std::vector<TextBatch> make_pool(int64_t batch, int64_t seq);
+  void fill(TextBatch& batch) const;
 
-  const TextDataset& dataset_;
+  TextDataset dataset_;
   WindowSampler sampler_;
   int64_t batch_, seq_, drawn_;
-  TextBatch buffers_[kBuffers];
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<TextBatch*> free_, ready_;
-  TextBatch* in_hand_ = nullptr;
-  std::exception_ptr error_;
-  bool stopping_ = false;
-  std::thread thread_;
+  Prefetcher<TextBatch> prefetcher_;  // last: its thread uses the others
 };
 
 // Batch of the evaluation windows numbered chosen[0], chosen[1], ...; short windows are padded with id 0,
