@@ -102,6 +102,13 @@ enum class WeightLayout : uint8_t { out_in, in_out };
 // y = x w^T + b: x (..., in) -> (..., out); b (out) or undefined.
 Var linear(const Var& x, const Var& w, const Var& b = {}, WeightLayout layout = WeightLayout::out_in);
 
+// linear(gelu(h), w, b) and linear(layernorm(x, gamma, beta, eps), w, b), for which the backward keeps h or x
+// alone and forms the layer's input again (ops/fused_linear.cpp). gamma, beta: (C), both defined.
+Var gelu_tanh_linear(const Var& h, const Var& w, const Var& b, WeightLayout layout);
+Var gelu_erf_linear(const Var& h, const Var& w, const Var& b, WeightLayout layout);
+Var layernorm_linear(const Var& x, const Var& gamma, const Var& beta, double eps, const Var& w, const Var& b,
+                     WeightLayout layout);
+
 // ---- attention (ops/attention.cpp)
 
 struct AttentionOptions {
