@@ -82,6 +82,9 @@ class Module {
   // Gives every parameter its first values, from (seed, full name).
   void initialize(uint64_t seed);
 
+  // Error if a parameter of this module itself (not of its children) never got a value.
+  void check_has_values() const;
+
   // Names and values; the tensors share the parameters' storage.
   NamedTensors state();
   // Copies values of the same names into the parameters, converting dtypes. Error that lists every missing,
@@ -99,7 +102,6 @@ class Module {
   void register_module(const std::string& name, Module& child);
 
  private:
-  friend class ForwardScope;
   friend class EvalScope;
   struct Parameter {
     std::string name;
@@ -116,7 +118,6 @@ class Module {
   using OnTied = std::function<void(const Parameter& again, const Parameter& first)>;
   std::vector<std::pair<std::string, const Parameter*>> distinct_parameters(const OnTied& on_tied = {}) const;
   void check_name(const std::string& name) const;
-  void check_has_values() const;
   std::vector<TreeRow> tree_rows(const std::string& label, int depth) const;
 
   std::string name_;

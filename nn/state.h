@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Named tensors, and what became of them when they were loaded into a module.
+// What became of named tensors that were loaded into a module.
 #pragma once
 
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "tare/core/tensor.h"
+#include "tare/core/safetensors.h"
 
 namespace tare::nn {
-
-using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
 
 struct LoadReport {
   std::vector<std::string> missing;     // parameters without a tensor

@@ -37,6 +37,8 @@ kernels::AttentionOperands unpack(const Tensor& qkv, int64_t heads, const Tensor
   return {part(0), part(1), part(2), key_mask};
 }
 
+Tensor dense_mask(const Tensor& mask) { return mask.defined() ? mask.contiguous() : mask; }
+
 void forward(const kernels::AttentionOperands& in, const kernels::AttentionOptions& options, Tensor& out,
              Tensor& lse) {
   Tensor scratch = scratch_of(kernels::attention_forward_scratch_bytes(in), in.q);
@@ -49,7 +51,7 @@ void forward(const kernels::AttentionOperands& in, const kernels::AttentionOptio
 Var attention(const Var& q, const Var& k, const Var& v, const AttentionOptions& options) {
   const OpScope op("attention");
   const kernels::AttentionOperands in{with_dense_rows(q.value()), with_dense_rows(k.value()),
-                                      with_dense_rows(v.value()), options.key_mask};
+                                      with_dense_rows(v.value()), dense_mask(options.key_mask)};
   TARE_CHECK(in.q.dim() == 4, "attention: q has shape ", q.shape(), ", expected (B, H, T, D)");
   const kernels::AttentionOptions inner = kernel_options(options);
   Tensor y = Tensor::empty(in.q.shape(), {q.dtype(), q.device(), {}}), lse = log_sums(in.q);
@@ -80,10 +82,10 @@ Var packed_attention(const Var& qkv, int64_t heads, const AttentionOptions& opti
   const kernels::AttentionOptions inner = kernel_options(options);
   Tensor y = Tensor::empty({packed.size(0), packed.size(1), packed.size(2) / 3},
                            {packed.dtype(), packed.device(), {}});
-  const kernels::AttentionOperands in = unpack(packed, heads, options.key_mask);
+  const kernels::AttentionOperands in = unpack(packed, heads, dense_mask(options.key_mask));
   Tensor lse = log_sums(in.q), y_heads = split_heads(y, heads);
   forward(in, inner, y_heads, lse);
-  return record("attention", y, {qkv}, {packed, options.key_mask, y, lse},
+  return record("attention", y, {qkv}, {packed, in.key_mask, y, lse},
                 [inner, heads](GradOut& out, Saved& saved, const Tensor& dy) {
                   const kernels::AttentionOperands in = unpack(saved[0], heads, saved[1]);
                   Tensor d = Tensor::empty_like(saved[0]);
