@@ -8,6 +8,8 @@ void add_bench(CLI::App& app) {
   CLI::App* bench = app.add_subcommand("bench", "Measure optimizers, kernels or a training step");
   bench->require_subcommand(1);
   add_bench_kernels(*bench);
+  add_bench_optimizers(*bench);
+  add_bench_step(*bench);
 }
 
 }  // namespace tare::tools

@@ -10,7 +10,8 @@
 
 namespace tare::tools {
 
-void add_train(CLI::App& app);
+// `status` becomes the exit status: 128 + signal when a run was interrupted.
+void add_train(CLI::App& app, int& status);
 void add_generate(CLI::App& app);
 void add_bench(CLI::App& app);
 void add_info(CLI::App& app);
@@ -19,6 +20,8 @@ void add_info(CLI::App& app);
 void write_json(const std::string& file, const Json& json);
 // This machine, build and libraries, for every report.
 Json describe_machine();
+// The RSS of this process when main began, bytes.
+int64_t start_rss_bytes();
 // --threads: 0 leaves the default.
 void apply_threads(int threads);
 

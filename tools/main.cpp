@@ -7,9 +7,13 @@
 #include "tare/tools/commands.h"
 
 int main(int argc, char** argv) {
+  tare::tools::start_rss_bytes();
   CLI::App app("Tare: training with every byte accounted for", "tare");
   app.set_version_flag("--version", tare::version());
   app.require_subcommand(1);
+  int status = 0;
+  tare::tools::add_train(app, status);
+  tare::tools::add_generate(app);
   tare::tools::add_bench(app);
   tare::tools::add_info(app);
   try {
@@ -20,5 +24,5 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "tare: %s\n", e.what());
     return 1;
   }
-  return 0;
+  return status;
 }

@@ -42,6 +42,11 @@ Json describe_machine() {
   });
 }
 
+int64_t start_rss_bytes() {
+  static const int64_t bytes = rss_bytes();  // main calls this first
+  return bytes;
+}
+
 void apply_threads(int threads) {
   TARE_CHECK(threads >= 0, "--threads ", threads, ": expected 1 or more, or 0 for the default");
   if (threads > 0) set_num_threads(threads);

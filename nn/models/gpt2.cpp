@@ -96,9 +96,13 @@ std::string Gpt2::describe() const {
 
 std::unique_ptr<Gpt2> Gpt2::from_pretrained(const std::filesystem::path& dir, const ModuleOptions& options) {
   auto model = std::make_unique<Gpt2>(Gpt2Config::from_file(dir / "config.json"), options);
-  load_weights(*model, dir, name_in_model);
-  if (!options.device.is_meta()) check_tied(dir, model->wte.weight.value());
+  model->load_pretrained(dir);
   return model;
+}
+
+void Gpt2::load_pretrained(const std::filesystem::path& dir) {
+  load_weights(*this, dir, name_in_model);
+  if (!wte.weight.device().is_meta()) check_tied(dir, wte.weight.value());
 }
 
 void Gpt2::save_pretrained(const std::filesystem::path& dir) {

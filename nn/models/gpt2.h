@@ -25,6 +25,9 @@ class Gpt2 : public CausalLm {
   // "transformer."; the masks that old files hold are ignored. Error that lists names and shapes that differ.
   static std::unique_ptr<Gpt2> from_pretrained(const std::filesystem::path& dir,
                                                const ModuleOptions& options = {});
+  // Fills the parameters of this model from such a folder's weights. The error of from_pretrained where names
+  // or shapes differ.
+  void load_pretrained(const std::filesystem::path& dir);
   // config.json and model.safetensors, which transformers loads. The folder is made if need be.
   void save_pretrained(const std::filesystem::path& dir);
 

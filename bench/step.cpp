@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tare/bench/step.h"
+
+#include <algorithm>
+
+#include "tare/bench/gemm_baseline.h"
+#include "tare/bench/roof.h"
+#include "tare/core/allocator.h"
+#include "tare/core/machine.h"
+
+namespace tare::bench {
+namespace {
+
+constexpr int kWarmup = 3;
+
+GemmBaseline products_of(const nn::Gpt2Config& c, int64_t tokens) {
+  return GemmBaseline({{tokens, c.n_embd, 3 * c.n_embd, c.n_layer},
+                       {tokens, c.n_embd, c.n_embd, c.n_layer},
+                       {tokens, c.n_embd, c.inner(), c.n_layer},
+                       {tokens, c.inner(), c.n_embd, c.n_layer},
+                       {tokens, c.n_embd, c.vocab_size, 1}});
+}
+
+double scatter_of(const std::vector<double>& values) {
+  const auto [low, high] = std::minmax_element(values.begin(), values.end());
+  return (*high - *low) / median(values);
+}
+
+}  // namespace
+
+StepBreakdown measure_step(const train::TextRunOptions& options, int repeats, int64_t rss_before,
+                           const std::function<void(int done)>& on_repeat) {
+  TARE_CHECK(repeats >= 1, "bench step: ", repeats, " repeats; expected at least 1");
+  train::TextRunOptions run_options = options;
+  run_options.steps = repeats + kWarmup;
+  StepBreakdown result;
+  ledger(kCpu).reset_peaks();
+  train::TextRun run(run_options);
+  for (int i = 0; i < kWarmup; ++i) run.step();
+  const LedgerReport memory = ledger(kCpu).report();
+  result.peak_bytes = memory.peak_total;
+  result.peak = memory.at_peak;
+  result.held_bytes = allocator(kCpu).stats().peak_held;
+  result.rss_peak_bytes = peak_rss_bytes() - rss_before;
+
+  const bool with_products = GemmBaseline::available();
+  GemmBaseline products =
+      with_products ? products_of(run.model().config(), options.batch * options.seq) : GemmBaseline({});
+  if (with_products) products.run();
+  std::vector<double> step, forward, backward, update, gemm;
+  kernels::Profiler profiler, last;
+  for (int i = 0; i < repeats; ++i) {
+    kernels::Profiler& current = i + 1 == repeats ? last : profiler;
+    current.start(i + 1 == repeats);
+    const train::StepResult r = run.step();
+    current.stop();
+    step.push_back(1e3 * r.seconds);
+    forward.push_back(1e3 * r.forward_seconds);
+    backward.push_back(1e3 * r.backward_seconds);
+    update.push_back(1e3 * r.update_seconds);
+    if (with_products) gemm.push_back(1e3 * products.run());
+    on_repeat(i + 1);
+  }
+  result.step_ms = median(step);
+  result.step_scatter = scatter_of(step);
+  result.forward_ms = median(forward);
+  result.backward_ms = median(backward);
+  result.update_ms = median(update);
+  if (with_products) {
+    result.gemm_ms = median(gemm);
+    result.gemm_scatter = scatter_of(gemm);
+    result.gemm_gflops = products.flops() / result.gemm_ms * 1e-6;
+  }
+  result.kernels = last.stats();
+  result.events = last.events();
+  return result;
+}
+
+}  // namespace tare::bench

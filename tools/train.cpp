@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+// tare train: trains a language model on a text.
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <memory>
+#include <numeric>
+#include <optional>
+
+#include "tare/bench/roof.h"
+#include "tare/core/checkpoint_dir.h"
+#include "tare/core/ledger.h"
+#include "tare/core/machine.h"
+#include "tare/tools/run_options.h"
+#include "tare/train/progress.h"
+#include "tare/train/stop_signal.h"
+
+namespace tare::tools {
+namespace {
+
+struct TrainCommand {
+  train::TextRunOptions run;
+  std::optional<double> lr, weight_decay;
+  int threads = 0;
+  int64_t eval_every = 0, save_every = 0;
+  std::string eval_windows = "64";
+  std::string save, resume, log, json;
+};
+
+// --lr and --weight-decay become options of the optimizer's text, where they may stand only once.
+void add_optimizer_option(std::string& text, const char* key, const char* flag,
+                          const std::optional<double>& value) {
+  if (!value) return;
+  const std::string option = detail::concat(key, "=");
+  const size_t colon = text.find(':');
+  const bool given = colon != std::string::npos && (text.find(":" + option) != std::string::npos ||
+                                                    text.find("," + option) != std::string::npos);
+  TARE_CHECK(!given, flag, ": --optimizer ", text, " already has ", key);
+  text += detail::concat(colon == std::string::npos ? ":" : ",", option, *value);
+}
+
+class TrainLoop {
+ public:
+  explicit TrainLoop(const TrainCommand& command);
+  int run();
+
+ private:
+  void step();
+  void evaluate(int64_t windows, const char* when);
+  void save();
+  void log(const Json& line);
+  std::string details(const train::StepResult& r) const;
+  Json summary() const;
+
+  const TrainCommand& command_;
+  train::TextRun run_;
+  train::Progress progress_;
+  train::StopSignal stop_;
+  std::ofstream log_;
+  std::vector<double> losses_, seconds_;
+  int64_t first_step_ = 0, saved_at_ = -1;
+  train::Evaluation evaluation_;
+};
+
+TrainLoop::TrainLoop(const TrainCommand& command)
+    : command_(command), run_(command.run), progress_("step", command.run.steps) {
+  if (!command.save.empty()) check_checkpoint_target(command.save);
+  if (!command.resume.empty())
+    for (const std::string& warning : run_.resume(command.resume)) progress_.print("warning: " + warning);
+  first_step_ = run_.steps_done();
+  if (!command.log.empty()) {
+    log_.open(command.log, command.resume.empty() ? std::ios::trunc : std::ios::app);
+    TARE_CHECK(log_.good(), "--log ", command.log, ": cannot be written");
+  }
+  Json begin = run_.describe();
+  begin.set("event", "begin");
+  begin.set("step", first_step_);
+  log(begin);
+}
+
+void TrainLoop::log(const Json& line) {
+  if (!log_.is_open()) return;
+  log_ << line.dump() << "\n" << std::flush;
+  TARE_CHECK(log_.good(), "--log ", command_.log, ": writing failed, is the disk full?");
+}
+
+std::string TrainLoop::details(const train::StepResult& r) const {
+  char text[160];
+  std::snprintf(text, sizeof text, "loss %.4f  lr %.2e  %.0f tokens/s  %.1f ms/step  peak %s", r.loss,
+                r.learning_rate, double(r.tokens) / r.seconds, 1e3 * r.seconds,
+                train::format_bytes(ledger(kCpu).peak_total()).c_str());
+  return text;
+}
+
+void TrainLoop::step() {
+  const train::StepResult r = run_.step();
+  losses_.push_back(r.loss);
+  seconds_.push_back(r.seconds);
+  progress_.show(r.step, details(r));
+  log(Json::object({{"step", r.step},
+                    {"loss", r.loss},
+                    {"grad_norm", r.grad_norm},
+                    {"learning_rate", r.learning_rate},
+                    {"tokens_per_s", double(r.tokens) / r.seconds},
+                    {"step_ms", 1e3 * r.seconds}}));
+}
+
+void TrainLoop::evaluate(int64_t windows, const char* when) {
+  evaluation_ = run_.evaluate(windows);
+  progress_.print(detail::concat("step ", run_.steps_done(), ": held-out loss ", evaluation_.loss,
+                                 " nats per byte over ", evaluation_.windows, " of ",
+                                 evaluation_.windows_available, " windows", when));
+  log(Json::object({{"event", "evaluation"},
+                    {"step", run_.steps_done()},
+                    {"heldout_loss", evaluation_.loss},
+                    {"heldout_windows", evaluation_.windows},
+                    {"heldout_tokens", evaluation_.tokens}}));
+}
+
+void TrainLoop::save() {
+  if (command_.save.empty() || saved_at_ == run_.steps_done()) return;
+  run_.save(command_.save);
+  saved_at_ = run_.steps_done();
+  progress_.print(detail::concat("step ", saved_at_, ": saved ", command_.save));
+}
+
+Json TrainLoop::summary() const {
+  Json j = Json::object({{"steps", run_.steps_done()}});
+  if (!losses_.empty()) {
+    const auto tail = std::max<int64_t>(1, int64_t(losses_.size()) / 10);
+    j.set("train_loss", std::accumulate(losses_.end() - tail, losses_.end(), 0.0) / double(tail));
+  }
+  if (evaluation_.windows > 0) {
+    j.set("heldout_loss", evaluation_.loss);
+    j.set("heldout_windows", evaluation_.windows);
+    j.set("heldout_tokens", evaluation_.tokens);
+  }
+  if (!seconds_.empty()) {
+    const size_t skipped = std::min<size_t>(5, seconds_.size() / 3);
+    const double step = bench::median({seconds_.begin() + std::ptrdiff_t(skipped), seconds_.end()});
+    j.set("tokens_per_s", double(command_.run.batch * command_.run.seq) / step);
+    j.set("step_ms", 1e3 * step);
+  }
+  const LedgerReport memory = ledger(kCpu).report();
+  Json peak = Json::object();
+  for (int c = 0; c < kCategories; ++c) peak.set(name_of(Category(c)), memory.at_peak[size_t(c)]);
+  j.set("peak_bytes", memory.peak_total);
+  j.set("peak", peak);
+  j.set("rss_peak_bytes", peak_rss_bytes());
+  j.set("interrupted", stop_.requested());
+  j.set("run", run_.describe());
+  j.set("machine", describe_machine());
+  return j;
+}
+
+int TrainLoop::run() {
+  while (!run_.done() && !stop_.requested()) {
+    step();
+    const int64_t at = run_.steps_done();
+    const bool last = run_.done();
+    if (command_.eval_every > 0 && at % command_.eval_every == 0 && !last)
+      evaluate(parse_windows(command_.eval_windows), "");
+    if (command_.save_every > 0 && at % command_.save_every == 0 && !last) save();
+  }
+  save();  // before the last evaluation: what was trained is safe
+  if (!stop_.requested()) evaluate(0, ", all of them");
+  progress_.finish();
+  const Json j = summary();
+  if (command_.json != "-") std::printf("%s\n", j.dump().c_str());
+  write_json(command_.json, j);
+  return stop_.requested() ? 128 + stop_.number() : 0;
+}
+
+// The options of the checkpoint stand in for those that the command line does not give.
+void fill_from_checkpoint(const CLI::App& command, TrainCommand& options) {
+  const train::TextRunOptions given = options.run;
+  options.run = train::TextRun::options_of(resolve_checkpoint(options.resume));
+  const auto keep = [&](const char* flag, auto member) {
+    if (command.count(flag) > 0) options.run.*member = given.*member;
+  };
+  keep("--text", &train::TextRunOptions::text);
+  keep("--model", &train::TextRunOptions::model);
+  keep("--optimizer", &train::TextRunOptions::optimizer);
+  keep("--schedule", &train::TextRunOptions::schedule);
+  keep("--steps", &train::TextRunOptions::steps);
+  keep("--batch", &train::TextRunOptions::batch);
+  keep("--seq", &train::TextRunOptions::seq);
+  keep("--warmup", &train::TextRunOptions::warmup);
+  keep("--clip", &train::TextRunOptions::clip);
+  keep("--dropout", &train::TextRunOptions::dropout);
+  keep("--seed", &train::TextRunOptions::seed);
+}
+
+int run(const CLI::App& command, TrainCommand& options) {
+  apply_threads(options.threads);
+  TARE_CHECK(options.eval_every >= 0, "--eval-every ", options.eval_every, ": expected 0 (never) or more");
+  TARE_CHECK(options.save_every >= 0, "--save-every ", options.save_every,
+             ": expected 0 (at the end) or more");
+  TARE_CHECK(options.save_every == 0 || !options.save.empty(), "--save-every: needs --save DIR");
+  parse_windows(options.eval_windows);
+  const bool optimizer_given = command.count("--optimizer") > 0;
+  if (!options.resume.empty()) {
+    fill_from_checkpoint(command, options);
+    TARE_CHECK(optimizer_given || (!options.lr && !options.weight_decay),
+               "--resume takes learning rate and weight decay from the checkpoint");
+  }
+  resolve_text(options.run);
+  add_optimizer_option(options.run.optimizer, "lr", "--lr", options.lr);
+  add_optimizer_option(options.run.optimizer, "weight_decay", "--weight-decay", options.weight_decay);
+  return TrainLoop(options).run();
+}
+
+}  // namespace
+
+void add_train(CLI::App& app, int& status) {
+  auto options = std::make_shared<TrainCommand>();
+  CLI::App* command = app.add_subcommand("train", "Train a language model on a text");
+  add_run_options(*command, options->run);
+  command
+      ->add_option("--optimizer", options->run.optimizer,
+                   "Optimizer with options, as in adamw:lr=1e-3,beta2=0.95")
+      ->capture_default_str();
+  command->add_option("--lr", options->lr, "Learning rate after warm-up (default: the optimizer's)");
+  command->add_option("--weight-decay", options->weight_decay,
+                      "Weight decay of matrices (default: the optimizer's)");
+  command->add_option("--threads", options->threads, "Threads to use (default: all cores)");
+  command->add_option("--eval-every", options->eval_every, "Evaluate every so many steps, besides the end");
+  command->add_option("--eval-windows", options->eval_windows, "Held-out windows for --eval-every, or all")
+      ->capture_default_str();
+  command->add_option("--save", options->save,
+                      "Folder for the checkpoint, written at the end and on Ctrl-C or SIGTERM");
+  command->add_option("--save-every", options->save_every, "Also save every so many steps");
+  command->add_option("--resume", options->resume,
+                      "Go on from this checkpoint; its options are the defaults");
+  command->add_option("--log", options->log, "Write every step as a line of JSON to this file");
+  command->add_option("--json", options->json, "Also write the summary as JSON to this file (- is stdout)");
+  command->callback([command, options, &status] { status = run(*command, *options); });
+}
+
+}  // namespace tare::tools
