@@ -26,7 +26,8 @@ class MappedFile {
   const std::filesystem::path& path() const { return path_; }
   std::byte* data() const { return data_; }  // page-aligned; null when the file is empty
   int64_t size() const { return size_; }
-  // Tells the system that small pieces will be read here and there, so that it does not read ahead around each.
+  // Tells the system that small pieces will be read here and there, so that it does not read ahead around
+  // each.
   void expect_random_access() const;
 
  private:

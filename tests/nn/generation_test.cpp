@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Texts from a model: the cache against the run without it, greedy choice against PyTorch, errors.
 #include "tare/nn/generation.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Configurations of GPT-2: presets, JSON both ways, and what is refused.
 #include "tare/nn/models/gpt2_config.h"
 
 #include <gtest/gtest.h>

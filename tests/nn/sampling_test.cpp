@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The choice of the next token: temperature, top-k, ties, reproducibility.
 #include "tare/nn/sampling.h"
 
 #include <array>

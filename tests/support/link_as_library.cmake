@@ -15,7 +15,7 @@ run(${CMAKE_COMMAND} --install "${BUILD}" --prefix "${prefix}")
 run(${CMAKE_COMMAND} -S "${SOURCE}/examples/link_as_library" -B "${user}" -G Ninja "-DCMAKE_PREFIX_PATH=${prefix}"
     "-DCMAKE_CXX_COMPILER=${COMPILER}" "-DCMAKE_BUILD_TYPE=${BUILD_TYPE}" "-DCMAKE_CXX_FLAGS=${FLAGS}")
 run(${CMAKE_COMMAND} --build "${user}")
-run("${user}/link_as_library")
+run("${user}/link_as_library" "${prefix}/share/tare/default_text.txt")
 run("${prefix}/bin/tare" --version)
 if(NOT EXISTS "${prefix}/share/tare/default_text.txt")
   message(FATAL_ERROR "no share/tare/default_text.txt in the installation")

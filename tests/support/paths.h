@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the sources and the build stand. Only paths.cpp is compiled with them, so that checkouts in different folders
-// share one compiler cache.
+// Where the sources and the build stand. Only paths.cpp is compiled with them, so that checkouts in different
+// folders share one compiler cache.
 #pragma once
 
 #define TARE_SOURCE_DIR (::tare::test::source_dir())
