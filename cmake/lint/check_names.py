@@ -9,7 +9,7 @@ from source_tree import CPP, code_only, files, text
 BANNED = {"fast", "new", "v2", "util", "utils", "helper", "helpers", "manager", "managers"}
 # Names that other libraries chose.
 FOREIGN = re.compile(r"u?int_fast\d+_t|set_new_handler|get_new_handler|hardware_\w+|__\w+|EIGEN_\w+|cuda[A-Z]\w*"
-                     r"|cudnn\w*|cublas\w*")
+                     r"|cudnn\w*|cublas\w*|manager_ctx|PR_[A-Z_]+")
 IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 PART = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+\d*|[A-Z]+\d*|\d+")
 
