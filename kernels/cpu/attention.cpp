@@ -15,7 +15,7 @@
 namespace tare::kernels::cpu {
 namespace {
 
-constexpr int64_t kBlock = kAttentionBlock;
+constexpr int64_t kBlock = kAttentionBlock, kGroup = kAttentionGroup;
 constexpr int64_t kUnbounded = std::numeric_limits<int32_t>::max();
 
 // (rows, D) of one head; rows are `row` apart, elements of a row are neighbours.
@@ -71,6 +71,7 @@ TARE_INLINE void score_panel(const Head<T>& h, const TileShape& t, const acc_t<T
   constexpr A kHidden = -std::numeric_limits<A>::infinity();
   tile_gemm<A, I>({k, k_row, 1, qt + n, kBlock, s, kBlock, rows, P, h.D});
   for (int64_t r = std::max<int64_t>(0, n + t.shift + 1); r < rows; ++r)
+#pragma omp simd
     for (int64_t c = 0; c < P; ++c) s[r * kBlock + c] = r > n + c + t.shift ? kHidden : s[r * kBlock + c];
   if (!h.key_mask) return;
   for (int64_t r = 0; r < rows; ++r)
@@ -87,31 +88,37 @@ TARE_INLINE void dropout_factors(const Head<T>& h, int64_t query, int64_t key, a
   }
 }
 
-template <class A> struct ForwardTiles {
-  A *qt, *ot;  // (D, kBlock)
-  A *k, *v;    // (kBlock, width)
-  A* s;        // (kBlock, kBlock)
+// A block of queries while the keys pass by.
+template <class A> struct QueryBlock {
+  A *qt, *ot;    // (width, kBlock)
+  A *max, *sum;  // (kBlock): the greatest score so far, the sum of exp(score - max)
+};
+
+template <class A> struct KeyTiles {
+  A *k, *v;  // (kBlock, width)
+  A* s;      // (kBlock, kBlock)
   int64_t width;
-  A max[kBlock], sum[kBlock];  // of each query so far: the greatest score, the sum of exp(score - max)
 };
 
 // One tile's part of the online softmax for P queries: max, sum and ot take in the tile's keys.
 template <class T, Isa I, int P>
-TARE_INLINE void forward_panel(const Head<T>& h, const TileShape& t, ForwardTiles<acc_t<T>>& tile,
-                               int64_t n) {
+TARE_INLINE void forward_panel(const Head<T>& h, const TileShape& t, const QueryBlock<acc_t<T>>& block,
+                               const KeyTiles<acc_t<T>>& tile, int64_t n) {
   using A = acc_t<T>;
   const int64_t rows = visible_rows(t, n, P);
   if (rows == 0) return;
   A* s = tile.s + n;
-  score_panel<T, I, P>(h, t, tile.k, tile.width, tile.qt, n, rows, s);
+  score_panel<T, I, P>(h, t, tile.k, tile.width, block.qt, n, rows, s);
   A max[P], alpha[P], sum[P] = {};
-  for (int c = 0; c < P; ++c) max[c] = tile.max[n + c];
+  for (int c = 0; c < P; ++c) max[c] = block.max[n + c];
   for (int64_t r = 0; r < rows; ++r)
+#pragma omp simd
     for (int c = 0; c < P; ++c) max[c] = s[r * kBlock + c] > max[c] ? s[r * kBlock + c] : max[c];
+#pragma omp simd
   for (int c = 0; c < P; ++c) {
     const A shift = max[c] == -std::numeric_limits<A>::infinity() ? A(0) : max[c];
-    alpha[c] = math::exp(tile.max[n + c] - shift);
-    tile.max[n + c] = max[c];
+    alpha[c] = math::exp(block.max[n + c] - shift);
+    block.max[n + c] = max[c];
     max[c] = shift;
   }
   for (int64_t r = 0; r < rows; ++r) {
@@ -122,51 +129,77 @@ TARE_INLINE void forward_panel(const Head<T>& h, const TileShape& t, ForwardTile
       sum[c] += row[c];
     }
   }
-  for (int c = 0; c < P; ++c) tile.sum[n + c] = tile.sum[n + c] * alpha[c] + sum[c];
+#pragma omp simd
+  for (int c = 0; c < P; ++c) block.sum[n + c] = block.sum[n + c] * alpha[c] + sum[c];
   if (h.dropout) {
     for (int64_t r = 0; r < rows; ++r) {
       A factor[P];
       dropout_factors<T, P>(h, t.q0 + n, t.k0 + r, factor);
+#pragma omp simd
       for (int c = 0; c < P; ++c) s[r * kBlock + c] *= factor[c];
     }
   }
-  A* ot = tile.ot + n;
+  A* ot = block.ot + n;
   for (int64_t d = 0; d < h.D; ++d)
+#pragma omp simd
     for (int c = 0; c < P; ++c) ot[d * kBlock + c] *= alpha[c];
   tile_gemm<A, I>({tile.v, 1, tile.width, s, kBlock, ot, kBlock, h.D, P, rows, true});
 }
 
-// One block of queries of one head against all keys.
+// q^T, scaled, and an empty softmax. `natural` is a (kBlock, width) tile to work in.
+template <class T, Isa I>
+TARE_INLINE void start_queries(const Head<T>& h, int64_t q0, const QueryBlock<acc_t<T>>& block,
+                               acc_t<T>* natural, int64_t width) {
+  using A = acc_t<T>;
+  load_tile(h.q.data + q0 * h.q.row, h.q.row, 1, std::min(kBlock, h.T_ - q0), h.D, natural, width, kBlock,
+            h.scale);
+  transpose_tile<A, I>(natural, width, kBlock, width, block.qt, kBlock);
+  std::fill_n(block.ot, width * kBlock, A(0));
+  std::fill_n(block.max, kBlock, -std::numeric_limits<A>::infinity());
+  std::fill_n(block.sum, kBlock, A(0));
+}
+
+template <class T, Isa I>
+TARE_INLINE void finish_queries(const Head<T>& h, int64_t q0, const QueryBlock<acc_t<T>>& block,
+                                acc_t<T>* natural, int64_t width) {
+  using A = acc_t<T>;
+  transpose_tile<A, I>(block.ot, kBlock, width, kBlock, natural, width);
+  for (int64_t q = 0; q < std::min(kBlock, h.T_ - q0); ++q) {
+    const A sum = block.sum[q], inverse = sum == 0 ? A(0) : 1 / sum;
+    h.lse[q0 + q] = block.max[q] + std::log(sum);
+    T* out = h.out.data + (q0 + q) * h.out.row;
+    const A* row = natural + q * width;
+#pragma omp simd
+    for (int64_t d = 0; d < h.D; ++d) out[d] = T(row[d] * inverse);
+  }
+}
+
+// One group of queries of one head against all keys: each tile of keys is loaded once for the group.
 template <class T> struct ForwardTask {
-  template <Isa I> static TARE_INLINE void run(Head<T> h, int64_t q0, acc_t<T>* scratch) {
+  template <Isa I> static TARE_INLINE void run(Head<T> h, int64_t group, acc_t<T>* scratch) {
     using A = acc_t<T>;
     constexpr int P = 2 * Vector<A, I>::kLanes;
-    const int64_t queries = std::min(kBlock, h.T_ - q0);
-    ForwardTiles<A> tile;
-    tile.width = attention_width(h.D, sizeof(A));
-    tile.qt = scratch;
-    tile.ot = tile.qt + h.D * kBlock;
-    tile.k = tile.ot + h.D * kBlock;
-    tile.v = tile.k + kBlock * tile.width;
-    tile.s = tile.v + kBlock * tile.width;
-    load_tile_transposed(h.q.data + q0 * h.q.row, h.q.row, 1, queries, h.D, tile.qt, kBlock);
-    for (int64_t i = 0; i < h.D * kBlock; ++i) tile.qt[i] *= h.scale;
-    std::fill_n(tile.ot, h.D * kBlock, A(0));
-    std::fill_n(tile.max, kBlock, -std::numeric_limits<A>::infinity());
-    std::fill_n(tile.sum, kBlock, A(0));
-    const int64_t seen = keys_seen(h, q0);
+    const int64_t first = group * kGroup * kBlock, width = attention_width(h.D, sizeof(A));
+    const int64_t blocks = std::min(kGroup, (h.T_ - first + kBlock - 1) / kBlock);
+    const KeyTiles<A> tile{scratch, scratch + kBlock * width, scratch + 2 * kBlock * width, width};
+    scratch += kBlock * (2 * width + kBlock);
+    QueryBlock<A> block[kGroup];
+    for (int64_t i = 0; i < blocks; ++i, scratch += kBlock * (2 * width + 2)) {
+      block[i] = {scratch, scratch + kBlock * width, scratch + 2 * kBlock * width,
+                  scratch + kBlock * (2 * width + 1)};
+      start_queries<T, I>(h, first + i * kBlock, block[i], tile.k, width);
+    }
+    const int64_t seen = keys_seen(h, first + (blocks - 1) * kBlock);
     for (int64_t k0 = 0; k0 < seen; k0 += kBlock) {
-      const TileShape t = tile_shape(h, q0, k0);
-      load_tile(h.k.data + k0 * h.k.row, h.k.row, 1, t.keys, h.D, tile.k, tile.width);
-      load_tile(h.v.data + k0 * h.v.row, h.v.row, 1, t.keys, h.D, tile.v, tile.width);
-      for (int64_t n = 0; n < queries; n += P) forward_panel<T, I, P>(h, t, tile, n);
+      const int64_t keys = std::min(kBlock, h.S - k0);
+      load_tile(h.k.data + k0 * h.k.row, h.k.row, 1, keys, h.D, tile.k, width);
+      load_tile(h.v.data + k0 * h.v.row, h.v.row, 1, keys, h.D, tile.v, width);
+      for (int64_t i = 0; i < blocks; ++i) {
+        const TileShape t = tile_shape(h, first + i * kBlock, k0);
+        for (int64_t n = 0; n < t.queries; n += P) forward_panel<T, I, P>(h, t, block[i], tile, n);
+      }
     }
-    for (int64_t q = 0; q < queries; ++q) {
-      const A sum = tile.sum[q], inverse = sum > 0 || sum != sum ? 1 / sum : A(0);
-      h.lse[q0 + q] = tile.max[q] + std::log(sum);
-      T* out = h.out.data + (q0 + q) * h.out.row;
-      for (int64_t d = 0; d < h.D; ++d) out[d] = T(tile.ot[d * kBlock + q] * inverse);
-    }
+    for (int64_t i = 0; i < blocks; ++i) finish_queries<T, I>(h, first + i * kBlock, block[i], tile.k, width);
   }
 };
 
@@ -188,6 +221,7 @@ TARE_INLINE void backward_panel(const Head<T>& h, const TileShape& t, BackwardTi
   const int64_t rows = visible_rows(t, n, P);
   A *p = tile.p + n, *ds = tile.ds + n;
   for (int64_t r = rows; r < t.keys; ++r)
+#pragma omp simd
     for (int c = 0; c < P; ++c) p[r * kBlock + c] = ds[r * kBlock + c] = 0;
   if (rows == 0) return;
   score_panel<T, I, P>(h, t, tile.k, tile.width, tile.qt, n, rows, p);
@@ -234,17 +268,15 @@ TARE_INLINE void store_rows(const A* tile, int64_t width, Rows<T> to, int64_t fi
 }
 
 // The tiles of a block of queries that stay while the keys pass by.
-template <class T>
+template <class T, Isa I>
 TARE_INLINE void load_queries(const Head<T>& h, int64_t q0, int64_t queries, BackwardTiles<acc_t<T>>& tile) {
   using A = acc_t<T>;
   const T* q = h.q.data + q0 * h.q.row;
   const T* dout = h.dout.data + q0 * h.dout.row;
-  load_tile_transposed(q, h.q.row, 1, queries, h.D, tile.qt, kBlock);
-  load_tile_transposed(dout, h.dout.row, 1, queries, h.D, tile.dot, kBlock);
-  load_tile(q, h.q.row, 1, queries, h.D, tile.q, tile.width);
-  load_tile(dout, h.dout.row, 1, queries, h.D, tile.dout, tile.width);
-  for (int64_t i = 0; i < h.D * kBlock; ++i) tile.qt[i] *= h.scale;
-  for (int64_t i = 0; i < queries * tile.width; ++i) tile.q[i] *= h.scale;
+  load_tile(q, h.q.row, 1, queries, h.D, tile.q, tile.width, kBlock, h.scale);
+  load_tile(dout, h.dout.row, 1, queries, h.D, tile.dout, tile.width, kBlock);
+  transpose_tile<A, I>(tile.q, tile.width, kBlock, tile.width, tile.qt, kBlock);
+  transpose_tile<A, I>(tile.dout, tile.width, kBlock, tile.width, tile.dot, kBlock);
   for (int64_t r = 0; r < kBlock; ++r) {
     // Weights of a query that sees nothing, and of columns beyond the last query, come out as exp(-inf) = 0.
     tile.lse[r] = std::numeric_limits<A>::infinity();
@@ -268,15 +300,14 @@ template <class T> struct BackwardTask {
     const int64_t w = tile.width = attention_width(h.D, sizeof(A));
     A** const tiles[] = {&tile.qt, &tile.dot, &tile.q,  &tile.dout, &tile.k, &tile.v,
                          &tile.dq, &tile.p,   &tile.ds, &tile.dk,   &tile.dv};
-    const int64_t sizes[] = {h.D * kBlock,    h.D * kBlock, kBlock * w, kBlock * w,
-                             kBlock * w,      kBlock * w,   kBlock * w, kBlock * kBlock,
-                             kBlock * kBlock, h.S * w,      h.S * w};
+    const int64_t rows = kBlock * w, square = kBlock * kBlock, keys = h.S * w;
+    const int64_t sizes[] = {rows, rows, rows, rows, rows, rows, rows, square, square, keys, keys};
     for (int i = 0; i < 11; scratch += sizes[i++]) *tiles[i] = scratch;
     std::fill_n(tile.dk, h.S * w, A(0));
     std::fill_n(tile.dv, h.S * w, A(0));
     for (int64_t q0 = 0; q0 < h.T_; q0 += kBlock) {
       const int64_t queries = std::min(kBlock, h.T_ - q0), seen = keys_seen(h, q0);
-      load_queries(h, q0, queries, tile);
+      load_queries<T, I>(h, q0, queries, tile);
       std::fill_n(tile.dq, kBlock * w, A(0));
       for (int64_t k0 = 0; k0 < seen; k0 += kBlock) {
         const TileShape t = tile_shape(h, q0, k0);
@@ -332,8 +363,9 @@ Head<T> head_of(const AttentionOperands& in, const AttentionOptions& options, ac
 
 void attention_forward(const AttentionOperands& in, const AttentionOptions& options, Tensor& scratch,
                        Tensor& out, Tensor& lse) {
-  const int64_t heads = in.q.size(0) * in.q.size(1), T = in.q.size(2), blocks = (T + kBlock - 1) / kBlock;
+  const int64_t H = in.q.size(1), heads = in.q.size(0) * H, T = in.q.size(2);
   if (heads == 0 || T == 0) return;
+  const int64_t groups = (T + kGroup * kBlock - 1) / (kGroup * kBlock);
   visit_floating(in.q.dtype(), "attention_forward", [&]<class E>() {
     using A = acc_t<E>;
     const AttentionSlots s = attention_forward_slots(heads, T, in.q.size(3), sizeof(A));
@@ -342,11 +374,11 @@ void attention_forward(const AttentionOperands& in, const AttentionOptions& opti
     A* plse = lse.mutable_data<A>();
     parallel_for(s.slots, 1, [&](int64_t begin, int64_t end) {
       for (int64_t slot = begin; slot < end; ++slot)
-        for (int64_t task = slot; task < heads * blocks; task += s.slots) {
-          const int64_t index = task / blocks;
+        for (int64_t task = slot; task < heads * groups; task += s.slots) {
+          const int64_t index = task / groups;
           Head<E> h = head_of<E>(in, options, plse, index);
-          h.out = rows_of(pout, out, index / in.q.size(1), index % in.q.size(1));
-          isa_call_with<ForwardTask<E>>(h, task % blocks * kBlock, memory + slot * s.elements);
+          h.out = rows_of(pout, out, index / H, index % H);
+          isa_call_with<ForwardTask<E>>(h, task % groups, memory + begin * s.elements);
         }
     });
   });
@@ -375,7 +407,7 @@ void attention_backward(const Tensor& dout, const AttentionOperands& in, const T
           h.accum_q = gradients.accum_q;
           h.accum_k = gradients.accum_k;
           h.accum_v = gradients.accum_v;
-          isa_call_with<BackwardTask<E>>(h, memory + slot * s.elements);
+          isa_call_with<BackwardTask<E>>(h, memory + begin * s.elements);
         }
     });
   });

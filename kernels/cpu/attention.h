@@ -10,8 +10,10 @@
 namespace tare::kernels::cpu {
 
 inline constexpr int64_t kAttentionBlock = 64;  // queries, and keys, of a tile
+inline constexpr int64_t kAttentionGroup = 4;   // blocks of queries that pass over the keys together
 
-// Tasks run in a fixed number of slots, each with scratch of its own: slot s takes tasks s, s + slots, ...
+// Tasks run in a fixed number of slots, each with scratch of its own: slot s takes tasks s, s + slots, ... A
+// thread that runs several slots uses the scratch of its first, which stays in its cache.
 struct AttentionSlots {
   int64_t slots = 1;
   int64_t elements = 0;  // of each, in the accumulation type
@@ -29,20 +31,27 @@ inline int64_t even_slots(int64_t tasks, int64_t most) {
   return std::max<int64_t>(1, (tasks + rounds - 1) / rounds);
 }
 
-// Tiles: q^T and out^T (D, 64), k and v (64, width), scores (64, 64). One task per block of queries of a
-// head.
-inline AttentionSlots attention_forward_slots(int64_t heads, int64_t T, int64_t D, int64_t element_size) {
-  const int64_t b = kAttentionBlock, blocks = (T + b - 1) / b;
-  return {even_slots(heads * blocks, 64), b * (2 * D + 2 * attention_width(D, element_size) + b)};
+// In as many slots as keep the scratch within 8 MiB, but 16 to 64.
+inline AttentionSlots attention_slots(int64_t tasks, int64_t elements, int64_t element_size) {
+  const int64_t within = (int64_t(8) << 20) / std::max<int64_t>(1, elements * element_size);
+  return {even_slots(tasks, std::clamp<int64_t>(within, 16, 64)), elements};
 }
 
-// Tiles: q^T, dout^T (D, 64), q, dout, k, v, dq (64, width), P and dS (64, 64); dk and dv (S, width). One
-// task per head, in as many slots as keep within 8 MiB, but 16 to 64.
+// One task per group of queries of a head: q^T and out^T (width, 64), max and sum (64) for each block of the
+// group; k, v (64, width), scores (64, 64).
+inline AttentionSlots attention_forward_slots(int64_t heads, int64_t T, int64_t D, int64_t element_size) {
+  const int64_t b = kAttentionBlock, width = attention_width(D, element_size);
+  const int64_t blocks = std::min((T + b - 1) / b, kAttentionGroup);
+  const int64_t groups = (T + b * kAttentionGroup - 1) / (b * kAttentionGroup);
+  return attention_slots(heads * groups, blocks * (2 * b * width + 2 * b) + 2 * b * width + b * b,
+                         element_size);
+}
+
+// One task per head: q^T, dout^T (width, 64), q, dout, k, v, dq (64, width), P and dS (64, 64); dk and dv (S,
+// width).
 inline AttentionSlots attention_backward_slots(int64_t heads, int64_t S, int64_t D, int64_t element_size) {
   const int64_t b = kAttentionBlock, width = attention_width(D, element_size);
-  const int64_t elements = b * (2 * D + 5 * width + 2 * b) + 2 * S * width;
-  const int64_t within = (int64_t(8) << 20) / (elements * element_size);
-  return {even_slots(heads, std::clamp<int64_t>(within, 16, 64)), elements};
+  return attention_slots(heads, b * (7 * width + 2 * b) + 2 * S * width, element_size);
 }
 
 }  // namespace tare::kernels::cpu

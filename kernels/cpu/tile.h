@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <utility>
 
 #include "tare/core/dtype.h"
 #include "tare/core/isa.h"
@@ -103,34 +104,60 @@ template <class T, Isa I> TARE_INLINE void tile_gemm(const TileGemm<T>& g) {
   isa_run<I, &tile_gemm_body<T, I>>(g);
 }
 
-// tile (rows, width) = src, converted; src has row stride src_row and column stride src_col. Columns from
-// cols to width are 0.
+// tile (tile_rows, width) = factor * src, converted; src has row stride src_row and column stride src_col.
+// Columns from cols to width and rows from rows to tile_rows are 0.
 template <class S, class T>
 TARE_INLINE void load_tile(const S* src, int64_t src_row, int64_t src_col, int64_t rows, int64_t cols,
-                           T* tile, int64_t width) {
+                           T* tile, int64_t width, int64_t tile_rows = 0, T factor = 1) {
   for (int64_t r = 0; r < rows; ++r) {
     const S* s = src + r * src_row;
     T* t = tile + r * width;
     if (src_col == 1) {
 #pragma omp simd
-      for (int64_t c = 0; c < cols; ++c) t[c] = T(s[c]);
+      for (int64_t c = 0; c < cols; ++c) t[c] = factor * T(s[c]);
     } else {
-      for (int64_t c = 0; c < cols; ++c) t[c] = T(s[c * src_col]);
+      for (int64_t c = 0; c < cols; ++c) t[c] = factor * T(s[c * src_col]);
     }
     for (int64_t c = cols; c < width; ++c) t[c] = 0;
   }
+  for (int64_t i = rows * width; i < tile_rows * width; ++i) tile[i] = 0;
 }
 
-// tile (cols, width) = transposed src (rows, cols). Columns from rows to width are 0.
-template <class S, class T>
-TARE_INLINE void load_tile_transposed(const S* src, int64_t src_row, int64_t src_col, int64_t rows,
-                                      int64_t cols, T* tile, int64_t width) {
-  for (int64_t r = 0; r < rows; ++r) {
-    const S* s = src + r * src_row;
-    for (int64_t c = 0; c < cols; ++c) tile[c * width + r] = T(s[c * src_col]);
+// Exchanges the lanes of b whose bit H is clear with those of a where it is set: one step of a transposition.
+template <int H, class V, int... J>
+TARE_INLINE void exchange_lanes(V& a, V& b, std::integer_sequence<int, J...>) {
+  constexpr int kLanes = sizeof...(J);
+  const V x = a;
+  a = __builtin_shufflevector(x, b, ((J & H) != 0 ? kLanes + J - H : J)...);
+  b = __builtin_shufflevector(x, b, ((J & H) != 0 ? kLanes + J : J + H)...);
+}
+
+template <int H, class V, int L> TARE_INLINE void transpose_registers(V (&v)[L]) {
+  if constexpr (H < L) {
+#pragma GCC unroll 16
+    for (int i = 0; i < L; ++i)
+      if ((i & H) == 0) exchange_lanes<H>(v[i], v[i + H], std::make_integer_sequence<int, L>{});
+    transpose_registers<2 * H>(v);
   }
-  for (int64_t c = 0; c < cols; ++c)
-    for (int64_t r = rows; r < width; ++r) tile[c * width + r] = 0;
+}
+
+// out (cols, rows) = transposed tile (rows, cols); both extents are whole vectors.
+template <class T, Isa I>
+TARE_INLINE void transpose_tile(const T* tile, int64_t tile_row, int64_t rows, int64_t cols, T* out,
+                                int64_t out_row) {
+  using Vec = Vector<T, I>;
+  using Load = typename Vec::unaligned;
+  constexpr int L = Vec::kLanes;
+  for (int64_t r = 0; r < rows; r += L) {
+    for (int64_t c = 0; c < cols; c += L) {
+      typename Vec::type v[L];
+#pragma GCC unroll 16
+      for (int i = 0; i < L; ++i) v[i] = *reinterpret_cast<const Load*>(tile + (r + i) * tile_row + c);
+      transpose_registers<1>(v);
+#pragma GCC unroll 16
+      for (int i = 0; i < L; ++i) *reinterpret_cast<Load*>(out + (c + i) * out_row + r) = v[i];
+    }
+  }
 }
 
 }  // namespace tare::kernels::cpu
