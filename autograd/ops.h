@@ -59,6 +59,17 @@ Tensor less_equal(const Tensor& a, const Tensor& b);
 Tensor greater(const Tensor& a, const Tensor& b);
 Tensor greater_equal(const Tensor& a, const Tensor& b);
 
+// ---- reductions (ops/reduce.cpp): floating dtypes; no axes: over all. keepdim leaves extents of 1.
+
+using Axes = std::vector<int>;  // negative ones count from the end
+
+Var sum(const Var& x, const Axes& axes = {}, bool keepdim = false);
+Var mean(const Var& x, const Axes& axes = {}, bool keepdim = false);
+Var max(const Var& x, const Axes& axes = {}, bool keepdim = false);  // ties share the gradient; NaN wins
+Var min(const Var& x, const Axes& axes = {}, bool keepdim = false);
+// Around the mean; divided by count - 1 (unbiased) or count.
+Var variance(const Var& x, const Axes& axes = {}, bool unbiased = true, bool keepdim = false);
+
 // ---- shape (ops/shape.cpp): views share x's storage, as those of Tensor; one extent may be -1
 
 Var view(const Var& x, const Shape& shape);     // Error where strides do not allow it
