@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
+#include "tare/kernels/attention_slots.h"
 #include "tare/kernels/check.h"
-#include "tare/kernels/cpu/attention.h"
 
 namespace tare::kernels {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "tare/core/isa.h"
 #include "tare/core/parallel.h"
-#include "tare/kernels/cpu/attention.h"
+#include "tare/kernels/attention_slots.h"
 #include "tare/kernels/cpu/tile.h"
 #include "tare/kernels/math.h"
 
@@ -151,8 +151,8 @@ template <class T, Isa I>
 TARE_INLINE void start_queries(const Head<T>& h, int64_t q0, const QueryBlock<acc_t<T>>& block,
                                acc_t<T>* natural, int64_t width) {
   using A = acc_t<T>;
-  load_tile(h.q.data + q0 * h.q.row, h.q.row, 1, std::min(kBlock, h.T_ - q0), h.D, natural, width, kBlock,
-            h.scale);
+  load_tile(TileSource{h.q.data + q0 * h.q.row, h.q.row, 1}, std::min(kBlock, h.T_ - q0), h.D, natural, width,
+            kBlock, h.scale);
   transpose_tile<A, I>(natural, width, kBlock, width, block.qt, kBlock);
   std::fill_n(block.ot, width * kBlock, A(0));
   std::fill_n(block.max, kBlock, -std::numeric_limits<A>::infinity());
@@ -192,8 +192,8 @@ template <class T> struct ForwardTask {
     const int64_t seen = keys_seen(h, first + (blocks - 1) * kBlock);
     for (int64_t k0 = 0; k0 < seen; k0 += kBlock) {
       const int64_t keys = std::min(kBlock, h.S - k0);
-      load_tile(h.k.data + k0 * h.k.row, h.k.row, 1, keys, h.D, tile.k, width);
-      load_tile(h.v.data + k0 * h.v.row, h.v.row, 1, keys, h.D, tile.v, width);
+      load_tile(TileSource{h.k.data + k0 * h.k.row, h.k.row, 1}, keys, h.D, tile.k, width);
+      load_tile(TileSource{h.v.data + k0 * h.v.row, h.v.row, 1}, keys, h.D, tile.v, width);
       for (int64_t i = 0; i < blocks; ++i) {
         const TileShape t = tile_shape(h, first + i * kBlock, k0);
         for (int64_t n = 0; n < t.queries; n += P) forward_panel<T, I, P>(h, t, block[i], tile, n);
@@ -273,8 +273,8 @@ TARE_INLINE void load_queries(const Head<T>& h, int64_t q0, int64_t queries, Bac
   using A = acc_t<T>;
   const T* q = h.q.data + q0 * h.q.row;
   const T* dout = h.dout.data + q0 * h.dout.row;
-  load_tile(q, h.q.row, 1, queries, h.D, tile.q, tile.width, kBlock, h.scale);
-  load_tile(dout, h.dout.row, 1, queries, h.D, tile.dout, tile.width, kBlock);
+  load_tile(TileSource{q, h.q.row, 1}, queries, h.D, tile.q, tile.width, kBlock, h.scale);
+  load_tile(TileSource{dout, h.dout.row, 1}, queries, h.D, tile.dout, tile.width, kBlock);
   transpose_tile<A, I>(tile.q, tile.width, kBlock, tile.width, tile.qt, kBlock);
   transpose_tile<A, I>(tile.dout, tile.width, kBlock, tile.width, tile.dot, kBlock);
   for (int64_t r = 0; r < kBlock; ++r) {
@@ -311,8 +311,8 @@ template <class T> struct BackwardTask {
       std::fill_n(tile.dq, kBlock * w, A(0));
       for (int64_t k0 = 0; k0 < seen; k0 += kBlock) {
         const TileShape t = tile_shape(h, q0, k0);
-        load_tile(h.k.data + k0 * h.k.row, h.k.row, 1, t.keys, h.D, tile.k, w);
-        load_tile(h.v.data + k0 * h.v.row, h.v.row, 1, t.keys, h.D, tile.v, w);
+        load_tile(TileSource{h.k.data + k0 * h.k.row, h.k.row, 1}, t.keys, h.D, tile.k, w);
+        load_tile(TileSource{h.v.data + k0 * h.v.row, h.v.row, 1}, t.keys, h.D, tile.v, w);
         for (int64_t n = 0; n < queries; n += P) backward_panel<T, I, P>(h, t, tile, n);
         tile_gemm<A, I>(
             {tile.p, kBlock, 1, tile.dout, w, tile.dv + k0 * w, w, t.keys, w, queries, true, -t.shift});

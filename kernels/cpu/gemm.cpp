@@ -79,13 +79,13 @@ template <class T, class C> struct GemmBlock {
     C* out = g.c + m * g.c_row + n;
     const int64_t width = tile_width<A>(cols);
     if (g.accum == Accum::add)
-      load_tile(out, g.c_row, 1, rows, cols, c, kBlockN);
+      load_tile(TileSource{out, g.c_row, 1}, rows, cols, c, kBlockN);
     else
       std::fill_n(c, rows * kBlockN, A(0));
     for (int64_t k = 0; k < g.K; k += kBlockK) {
       const int64_t depth = std::min(kBlockK, g.K - k);
-      load_tile(g.a + m * g.a_row + k * g.a_col, g.a_row, g.a_col, rows, depth, a, kBlockK);
-      load_tile(g.b + k * g.b_row + n * g.b_col, g.b_row, g.b_col, depth, cols, b, kBlockN);
+      load_tile(TileSource{g.a + m * g.a_row + k * g.a_col, g.a_row, g.a_col}, rows, depth, a, kBlockK);
+      load_tile(TileSource{g.b + k * g.b_row + n * g.b_col, g.b_row, g.b_col}, depth, cols, b, kBlockN);
       tile_gemm<A, I>({a, kBlockK, 1, b, kBlockN, c, kBlockN, rows, width, depth, true});
     }
     finish_rows(c, kBlockN, g.bias ? g.bias + n : nullptr, g.activation, out, g.c_row, rows, cols);

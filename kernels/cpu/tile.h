@@ -104,19 +104,26 @@ template <class T, Isa I> TARE_INLINE void tile_gemm(const TileGemm<T>& g) {
   isa_run<I, &tile_gemm_body<T, I>>(g);
 }
 
-// tile (tile_rows, width) = factor * src, converted; src has row stride src_row and column stride src_col.
+// A matrix to read from: element (r, c) is data[r * row + c * col].
+template <class S> struct TileSource {
+  const S* data;
+  int64_t row, col;
+};
+template <class S> TileSource(const S*, int64_t, int64_t) -> TileSource<S>;
+
+// tile (tile_rows, width) = factor * src, converted.
 // Columns from cols to width and rows from rows to tile_rows are 0.
 template <class S, class T>
-TARE_INLINE void load_tile(const S* src, int64_t src_row, int64_t src_col, int64_t rows, int64_t cols,
-                           T* tile, int64_t width, int64_t tile_rows = 0, T factor = 1) {
+TARE_INLINE void load_tile(TileSource<S> src, int64_t rows, int64_t cols, T* tile, int64_t width,
+                           int64_t tile_rows = 0, T factor = 1) {
   for (int64_t r = 0; r < rows; ++r) {
-    const S* s = src + r * src_row;
+    const S* s = src.data + r * src.row;
     T* t = tile + r * width;
-    if (src_col == 1) {
+    if (src.col == 1) {
 #pragma omp simd
       for (int64_t c = 0; c < cols; ++c) t[c] = factor * T(s[c]);
     } else {
-      for (int64_t c = 0; c < cols; ++c) t[c] = factor * T(s[c * src_col]);
+      for (int64_t c = 0; c < cols; ++c) t[c] = factor * T(s[c * src.col]);
     }
     for (int64_t c = cols; c < width; ++c) t[c] = 0;
   }
