@@ -181,9 +181,9 @@ TARE_HD float pow(float x, float y) {
   const bool integral = large | (detail::nearest_integer(double(y)) == double(y));
   const bool odd = integral & !large & (detail::nearest_integer(0.5 * double(y)) != 0.5 * double(y));
   const bool undefined = (x < 0.0f) & !integral & (a < kInf);
-  const float sign = odd & (std::copysign(1.0f, x) < 0.0f) ? -1.0f : 1.0f;
+  const float sign = (odd & (std::copysign(1.0f, x) < 0.0f)) ? -1.0f : 1.0f;
   const float nan = std::numeric_limits<float>::quiet_NaN();
-  const float power = undefined | (x != x) | (y != y) ? nan : sign * magnitude;
+  const float power = (undefined | (x != x) | (y != y)) ? nan : sign * magnitude;
   const bool one = (y == 0.0f) | (x == 1.0f) | ((x == -1.0f) & (std::fabs(y) == kInf));
   return one ? 1.0f : power;
 }
