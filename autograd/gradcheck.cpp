@@ -81,7 +81,7 @@ std::string gradcheck(const std::function<Var(const Vars&)>& f, const std::vecto
       if (!numeric[i].defined()) numeric[i] = numeric_gradient(f, inputs, i, dy, options.epsilon);
       if (!vars[i].grad().defined()) return detail::concat("gradcheck: input ", i, " got no gradient");
       const char* what = pass == 1 ? "gradient" : "gradient accumulated over two passes";
-      const std::string fault = compare(what, i, vars[i].grad(), numeric[i], pass, options.tolerance);
+      std::string fault = compare(what, i, vars[i].grad(), numeric[i], pass, options.tolerance);
       if (!fault.empty()) return fault;
     }
     if (pass == 1) backward(y, {.seed = dy});

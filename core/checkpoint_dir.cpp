@@ -215,7 +215,7 @@ void check_checkpoint_target(const fs::path& dir) {
 fs::path resolve_checkpoint(const fs::path& dir) {
   return with_errors_about(dir, [&]() -> fs::path {
     if (!fs::exists(dir)) {
-      const fs::path old = with_suffix(plain_path(dir), ".old");
+      fs::path old = with_suffix(plain_path(dir), ".old");
       TARE_CHECK(fs::exists(old / kReplacedMark), dir.string(), ": there is no such folder");
       return old;
     }

@@ -28,7 +28,7 @@ void write_double(std::string& out, double value) {
 void break_line(std::string& out, int indent, int level) {
   if (indent == 0) return;
   out += '\n';
-  out.append(size_t(indent * level), ' ');
+  out.append(size_t(indent) * size_t(level), ' ');
 }
 
 }  // namespace

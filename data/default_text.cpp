@@ -13,14 +13,14 @@ std::filesystem::path default_text_path() {
   constexpr char kName[] = "default_text.txt";
   std::error_code fault;
   if (const char* set = std::getenv("TARE_DATA_DIR"); set && *set) {
-    const fs::path file = fs::path(set) / kName;
+    fs::path file = fs::path(set) / kName;
     TARE_CHECK(fs::is_regular_file(file, fault), "TARE_DATA_DIR: there is no ", file);
     return file;
   }
   const fs::path program = fs::read_symlink("/proc/self/exe", fault);
-  const fs::path beside = program.parent_path().parent_path() / "share" / "tare" / kName;
+  fs::path beside = program.parent_path().parent_path() / "share" / "tare" / kName;
   if (fs::is_regular_file(beside, fault)) return beside;
-  const fs::path installed = fs::path(TARE_INSTALLED_DATA_DIR) / kName;
+  fs::path installed = fs::path(TARE_INSTALLED_DATA_DIR) / kName;
   TARE_CHECK(fs::is_regular_file(installed, fault), "the default text is neither ", beside, " nor ",
              installed, "; name a text, or its folder in TARE_DATA_DIR");
   return installed;

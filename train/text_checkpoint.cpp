@@ -20,7 +20,7 @@ constexpr const char* kFixed[] = {"text_hash", "parameters", "optimizer", "sched
                                   "seq",       "warmup",     "clip",      "dropout",  "seed"};
 
 Json read_state(const std::filesystem::path& folder) {
-  const Json state = Json::parse_file(folder / kStateFile);
+  Json state = Json::parse_file(folder / kStateFile);
   TARE_CHECK(state.at("format").as_int() == kFormat, folder, ": checkpoint format ",
              state.at("format").as_int(), ", this Tare reads ", kFormat);
   return state;

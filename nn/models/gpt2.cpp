@@ -16,7 +16,7 @@ TransformerConfig block_config(const Gpt2Config& c, int64_t layer) {
   t.width = c.n_embd;
   t.heads = c.n_head;
   t.inner = c.inner();
-  t.attention_scale = c.scale_attn_weights ? 1 / std::sqrt(double(c.n_embd / c.n_head)) : 1;
+  t.attention_scale = c.scale_attn_weights ? 1 / std::sqrt(double(c.n_embd) / double(c.n_head)) : 1;
   if (c.scale_attn_by_inverse_layer_idx) t.attention_scale /= double(layer + 1);
   t.activation = c.activation_function;
   t.norm_epsilon = c.layer_norm_epsilon;
