@@ -5,6 +5,7 @@
 #include <chrono>
 
 #include "tare/core/error.h"
+#include "tare/core/signal_guard.h"
 
 #if TARE_HAS_ONEDNN
 #include <oneapi/dnnl/dnnl.h>
@@ -18,6 +19,7 @@ void sgemm(char trans_a, char trans_b, int64_t m, int64_t n, int64_t k, const Te
            Tensor& c) {
 #if TARE_HAS_ONEDNN
   const int64_t lda = trans_a == 'N' ? k : m, ldb = trans_b == 'N' ? n : k;
+  const SignalGuard guard;
   const dnnl_status_t status = dnnl_sgemm(trans_a, trans_b, m, n, k, 1.0f, a.data<float>(), lda,
                                           b.data<float>(), ldb, 0.0f, c.mutable_data<float>(), n);
   TARE_CHECK(status == dnnl_success, "dnnl_sgemm: status ", int(status));

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tare/core/error.h"
+#include "tare/core/signal_guard.h"
 
 #ifndef TARE_NO_OPENMP
 #include <omp.h>
@@ -62,7 +63,11 @@ void set_num_threads(int n) {
 static void run_chunks(int64_t chunks, int64_t n, FunctionRef<void(int64_t, int64_t)> body,
                        FirstError& error) {
   std::vector<std::thread> threads;
-  for (int64_t c = 1; c < chunks; ++c) threads.emplace_back([&, c] { run_chunk(c, chunks, n, body, error); });
+  for (int64_t c = 1; c < chunks; ++c)
+    threads.emplace_back([&, c] {
+      block_signals_in_this_thread();
+      run_chunk(c, chunks, n, body, error);
+    });
   run_chunk(0, chunks, n, body, error);
   for (auto& t : threads) t.join();
 }
@@ -79,8 +84,11 @@ static void run_chunks(int64_t chunks, int64_t n, FunctionRef<void(int64_t, int6
                        FirstError& error) {
   // A team may be smaller than asked for, so each thread takes chunks until none is left.
 #pragma omp parallel num_threads(int(chunks))
-  for (int64_t c = omp_get_thread_num(); c < chunks; c += omp_get_num_threads())
-    run_chunk(c, chunks, n, body, error);
+  {
+    if (omp_get_thread_num() > 0) block_signals_in_this_thread();
+    for (int64_t c = omp_get_thread_num(); c < chunks; c += omp_get_num_threads())
+      run_chunk(c, chunks, n, body, error);
+  }
 }
 
 #endif

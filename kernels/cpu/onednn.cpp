@@ -9,6 +9,7 @@
 #include <oneapi/dnnl/dnnl.h>
 
 #include "tare/core/error.h"
+#include "tare/core/signal_guard.h"
 
 namespace tare::kernels::cpu {
 namespace {
@@ -37,6 +38,7 @@ bool gemm_onednn(const Gemm<float>& g) {
   if (!a.ok || !b.ok || g.K == 0 || (g.N != 1 && g.c_col != 1)) return false;
   const int64_t c_leading = g.M == 1 ? std::max(g.c_row, g.N) : g.c_row;
   const float beta = g.accum == Accum::add ? 1.0f : 0.0f;
+  const SignalGuard guard;  // its threads, started here or by parallel_for, hold signals back as well
   const dnnl_status_t status = dnnl_sgemm(a.transposed, b.transposed, g.M, g.N, g.K, 1.0f, g.a, a.leading,
                                           g.b, b.leading, beta, g.c, c_leading);
   TARE_CHECK(status == dnnl_success, "matmul: oneDNN's sgemm failed with status ", int(status), " for M ",

@@ -2,9 +2,11 @@
 // Matrix products: plain, strided, batched with broadcasting, against the reference and against Eigen.
 #include "tare/kernels/matmul.h"
 
+#include <csignal>
 #include <string>
 
 #include <gtest/gtest.h>
+#include <sys/time.h>
 
 #include "tare/core/parallel.h"
 
@@ -99,6 +101,49 @@ TEST(Matmul, own_tiles_give_the_same_bits_with_any_threads) {
   kernels::matmul(a, b, two, Accum::set);
   set_num_threads(threads);
   EXPECT_TRUE(same_bits(one, two));
+}
+
+// A handler with a frame of some KiB, called every 200 us.
+class Alarms {
+ public:
+  Alarms() {
+    struct sigaction action = {};
+    action.sa_handler = [](int) {
+      volatile char frame[3000];
+      for (size_t i = 0; i < sizeof frame; ++i) frame[i] = 0x5a;
+      arrived = arrived + (frame[7] == 0x5a);
+    };
+    action.sa_flags = SA_RESTART;
+    sigaction(SIGALRM, &action, &before_);
+    set_interval(200);
+  }
+  ~Alarms() {
+    set_interval(0);
+    sigaction(SIGALRM, &before_, nullptr);
+  }
+  static inline volatile std::sig_atomic_t arrived = 0;
+
+ private:
+  static void set_interval(int us) {
+    const itimerval timer = {{0, us}, {0, us}};
+    setitimer(ITIMER_REAL, &timer, nullptr);
+  }
+  struct sigaction before_;
+};
+
+// oneDNN's generated code for such a shape moves its stack pointer into the heap, where a handler would
+// write.
+TEST(Matmul, a_signal_in_its_midst_harms_nothing) {
+  constexpr int64_t M = 32, N = 384, K = 256;
+  const Tensor a = Tensor::full({M, K}, 1.0), b = Tensor::full({K, N}, 1.0);
+  Tensor c = Tensor::empty({M, N});
+  const Alarms alarms;
+  for (int round = 0; round < 1000; ++round) {
+    kernels::matmul(a, b, c, Accum::set);
+    const std::vector<float> sums = c.to_vector<float>();
+    for (const float sum : sums) ASSERT_EQ(sum, float(K)) << "round " << round;
+  }
+  EXPECT_GT(Alarms::arrived, 20);
 }
 
 TEST(Matmul, refuses_what_does_not_fit_and_says_what) {
