@@ -10,6 +10,7 @@
 #include "tare/core/machine.h"
 #include "tare/core/parallel.h"
 #include "tare/core/tensor.h"
+#include "tare/kernels/cpu/stream_sum.h"
 
 namespace tare::bench {
 namespace {
@@ -35,10 +36,7 @@ TARE_INLINE void copy_stream(const float* src, float* dst, int64_t n) {
 }
 
 TARE_INLINE void read_stream(const float* src, float* sum, int64_t n) {
-  float s = 0;
-#pragma omp simd reduction(+ : s)
-  for (int64_t i = 0; i < n; ++i) s += src[i];
-  *sum += s;
+  *sum += float(kernels::cpu::stream_sum<false>(src, n));
 }
 
 Roof measure(double bytes, int repeats, const std::function<void()>& run) {

@@ -2,19 +2,20 @@
 #include "tare/kernels/grad_norm.h"
 
 #include "tare/kernels/check.h"
-#include "tare/kernels/norm_pieces.h"
 
 namespace tare::kernels {
 
 int64_t grad_norm_scratch_bytes(const TensorTable& table) {
-  int64_t pieces = 0;
-  for (const TensorEntry& entry : table.host()) pieces += norm_pieces(entry.numel);
-  return pieces * int64_t(sizeof(double));
+  return (table.numel() + kNormPiece - 1) / kNormPiece * int64_t(sizeof(NormPiece));
 }
 
 void grad_norm(const TensorTable& table, int64_t first_index, Tensor& scratch, Tensor& state) {
   check_same_shape("grad_norm", "state", state, {int64_t(sizeof(StepState))});
+  check_same_dtype("grad_norm", "state", state, DType::u8);
   check_same_device("grad_norm", "state", state, table.device());
+  check_same_dtype("grad_norm", "scratch", scratch, DType::u8);
+  check_same_device("grad_norm", "scratch", scratch, table.device());
+  check_contiguous("grad_norm", "scratch", scratch);
   TARE_CHECK(scratch.nbytes() >= grad_norm_scratch_bytes(table), "grad_norm: scratch has ", scratch.nbytes(),
              " bytes, needs ", grad_norm_scratch_bytes(table));
   const double n = double(table.numel());

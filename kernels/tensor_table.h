@@ -17,7 +17,7 @@ struct TensorEntry {
   int64_t numel = 0;
   int64_t first = 0;    // elements of the table before this one
   int64_t skipped = 0;  // updates of the run that left this tensor out: its own step is update + 1 - skipped
-  float weight_decay = 0;
+  double weight_decay = 0;
 };
 
 // Entries as they lie in device memory, with what fronts need to know of them. The tensors behind the

@@ -101,7 +101,7 @@ const TensorTable& Optimizer::table_of(const std::vector<size_t>& members) {
     if (slot.states.size() > 1) e.state2 = address_of(slot.states[1]);
     e.numel = params_[i].numel();
     e.skipped = slot.skipped;
-    e.weight_decay = float(slot.weight_decay);
+    e.weight_decay = slot.weight_decay;
     entries.push_back(e);
   }
   const Var& first = params_[members.front()];
