@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Element copies with conversion and any strides, fills, and printing.
+// Element copies with conversion and any strides, and fills.
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
+#include "tare/core/convert.h"
 #include "tare/core/cuda/memory.h"
 #include "tare/core/isa.h"
 #include "tare/core/parallel.h"
@@ -13,23 +15,13 @@ namespace {
 
 constexpr int64_t kGrain = 16384;  // elements per thread at least
 
-template <class S, class D> TARE_INLINE D convert(S value) {
-  if constexpr (std::is_same_v<S, D>) {
-    return value;
-  } else if constexpr (std::is_same_v<D, bool>) {
-    return acc_t<S>(value) != 0;
-  } else {
-    return D(static_cast<acc_t<D>>(acc_t<S>(value)));
-  }
-}
-
 template <class S, class D>
 TARE_INLINE void convert_row_body(const S* src, D* dst, int64_t n, int64_t src_stride, int64_t dst_stride) {
   if (src_stride == 1 && dst_stride == 1) {
 #pragma omp simd
-    for (int64_t i = 0; i < n; ++i) dst[i] = convert<S, D>(src[i]);
+    for (int64_t i = 0; i < n; ++i) dst[i] = detail::convert<D>(src[i]);
   } else {
-    for (int64_t i = 0; i < n; ++i) dst[i * dst_stride] = convert<S, D>(src[i * src_stride]);
+    for (int64_t i = 0; i < n; ++i) dst[i * dst_stride] = detail::convert<D>(src[i * src_stride]);
   }
 }
 
@@ -74,28 +66,41 @@ Rows join_axes(const Tensor& src, const Tensor& dst) {
   return rows;
 }
 
-template <class S, class D> void copy_rows(const S* src, D* dst, const Rows& rows) {
+// Calls row(src offset, dst offset, length) for all rows, in several threads: one long row is cut, many short
+// ones are shared out.
+template <class Row> void for_rows(const Rows& rows, Row row) {
   const int64_t count = rows.count();
-  // One long row is cut, many short ones are shared out.
   if (count == 1) {
     parallel_for(rows.length, kGrain, [&](int64_t begin, int64_t end) {
-      isa_call<convert_row_body<S, D>>(src + begin * rows.src_stride, dst + begin * rows.dst_stride,
-                                       end - begin, rows.src_stride, rows.dst_stride);
+      row(begin * rows.src_stride, begin * rows.dst_stride, end - begin);
     });
     return;
   }
   parallel_for(count, std::max<int64_t>(1, kGrain / rows.length), [&](int64_t begin, int64_t end) {
-    for (int64_t row = begin; row < end; ++row) {
-      int64_t rest = row, s = 0, d = 0;
+    for (int64_t i = begin; i < end; ++i) {
+      int64_t rest = i, s = 0, d = 0;
       for (int axis = rows.shape.dim() - 1; axis >= 0; --axis) {
         const int64_t at = rest % rows.shape[axis];
         rest /= rows.shape[axis];
         s += at * rows.src[axis];
         d += at * rows.dst[axis];
       }
-      isa_call<convert_row_body<S, D>>(src + s, dst + d, rows.length, rows.src_stride, rows.dst_stride);
+      row(s, d, rows.length);
     }
   });
+}
+
+template <class S, class D> void copy_rows(const S* src, D* dst, const Rows& rows) {
+  for_rows(rows, [&](int64_t s, int64_t d, int64_t n) {
+    isa_call<convert_row_body<S, D>>(src + s, dst + d, n, rows.src_stride, rows.dst_stride);
+  });
+}
+
+// Writing one element several times is never meant, and would be a race between threads.
+void check_distinct(const char* op, const Tensor& t) {
+  for (int i = 0; i < t.dim(); ++i)
+    TARE_CHECK(t.strides()[i] != 0 || t.shape()[i] <= 1, op, ": the target of shape ", t.shape(),
+               " with strides ", t.strides(), " repeats elements");
 }
 
 void copy_on_cpu(const Tensor& src, Tensor& dst) {
@@ -108,7 +113,9 @@ void copy_on_cpu(const Tensor& src, Tensor& dst) {
 }  // namespace
 
 void copy(const Tensor& src, Tensor& dst) {
+  TARE_CHECK(src.defined() && dst.defined(), "copy: an undefined tensor");
   TARE_CHECK(src.shape() == dst.shape(), "copy: shapes ", src.shape(), " and ", dst.shape(), " differ");
+  check_distinct("copy", dst);
   if (dst.device().is_meta()) {
     dst.bump_version();
     return;
@@ -129,19 +136,28 @@ void copy(const Tensor& src, Tensor& dst) {
 }
 
 void fill(Tensor& t, double value) {
-  if (t.numel() == 0 || t.device().is_meta()) return;
+  TARE_CHECK(t.defined(), "fill: an undefined tensor");
+  check_distinct("fill", t);
+  if (t.device().is_meta()) return t.bump_version();
+  if (t.numel() == 0) return;
   if (!t.device().is_cpu()) {
     Tensor host = Tensor::full(t.shape(), value, {t.dtype(), kCpu, {}});
     return copy(host, t);
   }
-  if (value == 0 && t.is_contiguous()) {
+  if (value == 0 && !std::signbit(value) && t.is_contiguous()) {
     char* p = static_cast<char*>(t.mutable_raw());
     parallel_for(t.nbytes(), 1 << 18,
                  [&](int64_t begin, int64_t end) { std::memset(p + begin, 0, size_t(end - begin)); });
     return;
   }
-  const Tensor one = Tensor::from_vector(std::vector<double>{value}, {1}).to(t.dtype());
-  copy_on_cpu(one.view({}).expand(t.shape()), t);
+  const Rows rows = join_axes(t, t);
+  visit_all(t.dtype(), [&]<class T>() {
+    T* data = t.mutable_data<T>();
+    const T converted = detail::convert<T>(value);
+    for_rows(rows, [&](int64_t, int64_t at, int64_t n) {
+      for (int64_t i = 0; i < n; ++i) data[at + i * rows.dst_stride] = converted;
+    });
+  });
 }
 
 }  // namespace tare

@@ -12,13 +12,7 @@ namespace {
 
 Isa isa_from_environment() {
   const char* text = std::getenv("TARE_ISA");
-  if (!text || !*text) return best_isa();
-  for (Isa isa : {Isa::base, Isa::v3, Isa::v4}) {
-    if (name_of(isa) != text) continue;
-    TARE_CHECK(isa <= best_isa(), "TARE_ISA=", text, ": this processor runs at most ", name_of(best_isa()));
-    return isa;
-  }
-  TARE_THROW("TARE_ISA=", text, ": expected base, v3 or v4");
+  return text && *text ? isa_from_name(text) : best_isa();
 }
 
 std::atomic<Isa>& selected() {
@@ -53,6 +47,16 @@ Isa best_isa() {
 #else
   return Isa::base;
 #endif
+}
+
+Isa isa_from_name(std::string_view name) {
+  for (const Isa isa : {Isa::base, Isa::v3, Isa::v4}) {
+    if (name_of(isa) != name) continue;
+    TARE_CHECK(isa <= best_isa(), "instruction set ", name, " (TARE_ISA): this processor runs at most ",
+               name_of(best_isa()));
+    return isa;
+  }
+  TARE_THROW("instruction set ", in_quotes(name), " (TARE_ISA): expected base, v3 or v4");
 }
 
 Isa active_isa() { return selected().load(std::memory_order_relaxed); }

@@ -30,6 +30,8 @@ enum class Isa : uint8_t { base, v3, v4 };  // x86-64, x86-64-v3 (AVX2, FMA, F16
 
 std::string_view name_of(Isa isa);
 Isa best_isa();  // the best that this processor runs
+// "base", "v3" or "v4"; another text, or one that this processor lacks, is an Error.
+Isa isa_from_name(std::string_view name);
 // The instruction set in use: best_isa(), or the environment's TARE_ISA=base|v3|v4; a value that is unknown
 // or that the processor lacks is an Error.
 Isa active_isa();

@@ -62,14 +62,13 @@ void set_num_threads(int n) {
 
 static void run_chunks(int64_t chunks, int64_t n, FunctionRef<void(int64_t, int64_t)> body,
                        FirstError& error) {
-  std::vector<std::thread> threads;
+  std::vector<std::jthread> threads;  // joined on every way out
   for (int64_t c = 1; c < chunks; ++c)
     threads.emplace_back([&, c] {
       block_signals_in_this_thread();
       run_chunk(c, chunks, n, body, error);
     });
   run_chunk(0, chunks, n, body, error);
-  for (auto& t : threads) t.join();
 }
 
 #else

@@ -13,11 +13,10 @@ constexpr int64_t kEdge = 3;  // elements shown at either end of a long axis
 
 void print_axes(std::ostream& os, const Tensor& t, int indent) {
   if (t.dim() == 0) {
-    const double value = t.item<double>();
     if (t.dtype() == DType::boolean)
-      os << (value != 0 ? "true" : "false");
+      os << (t.item<bool>() ? "true" : "false");
     else if (is_floating(t.dtype()))
-      os << std::setprecision(t.dtype() == DType::f64 ? 10 : 5) << value;
+      os << std::setprecision(t.dtype() == DType::f64 ? 10 : 5) << t.item<double>();
     else
       os << t.item<int64_t>();
     return;

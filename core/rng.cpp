@@ -16,12 +16,14 @@ constexpr int64_t kGrain = 4096;  // groups of four elements
 
 // draw(bits, out) makes four doubles from four words.
 template <class Draw> void fill_random(Tensor& t, RngKey key, Draw draw) {
-  if (t.device().is_meta()) return;
-  if (!t.device().is_cpu() || !t.is_contiguous()) {
-    Tensor host = Tensor::empty(t.shape(), {t.dtype(), kCpu, {}});
-    fill_random(host, key, draw);
-    return copy(host, t);
+  // Through dense memory on the CPU; on meta the same is accounted.
+  const Device through = t.device().is_meta() ? kMeta : kCpu;
+  if (!t.is_contiguous() || !(t.device() == through)) {
+    Tensor dense = Tensor::empty(t.shape(), {t.dtype(), through, {}});
+    fill_random(dense, key, draw);
+    return copy(dense, t);
   }
+  if (t.device().is_meta()) return t.bump_version();
   const uint64_t philox_key = key.mix();
   visit_floating(t.dtype(), "random fill", [&]<class T>() {
     T* data = t.mutable_data<T>();
@@ -31,7 +33,7 @@ template <class Draw> void fill_random(Tensor& t, RngKey key, Draw draw) {
         double four[4];
         draw(philox(philox_key, uint64_t(group), 0), four);
         const int64_t count = std::min<int64_t>(4, n - 4 * group);
-        for (int64_t j = 0; j < count; ++j) data[4 * group + j] = T(static_cast<acc_t<T>>(four[j]));
+        for (int64_t j = 0; j < count; ++j) data[4 * group + j] = detail::convert<T>(four[j]);
       }
     });
   });

@@ -21,11 +21,11 @@ void Shape::push_back(int64_t extent) {
 
 int64_t Shape::numel() const {
   int64_t n = 1;
-  if (std::find(begin(), end(), 0) != end()) return 0;
+  const bool empty = std::find(begin(), end(), 0) != end();
   for (int64_t extent : *this)
-    TARE_CHECK(extent > 0 && !__builtin_mul_overflow(n, extent, &n), "shape ", *this,
+    TARE_CHECK(extent >= 0 && (empty || !__builtin_mul_overflow(n, extent, &n)), "shape ", *this,
                " has no valid number of elements");
-  return n;
+  return empty ? 0 : n;
 }
 
 bool Shape::operator==(const Shape& o) const { return std::equal(begin(), end(), o.begin(), o.end()); }
@@ -41,7 +41,8 @@ Strides contiguous_strides(const Shape& shape) {
   int64_t step = 1;
   for (int i = shape.dim() - 1; i >= 0; --i) {
     strides[i] = step;
-    step *= std::max<int64_t>(shape[i], 1);
+    // Only the strides of a tensor without elements can overflow, and nothing is read through those.
+    if (__builtin_mul_overflow(step, std::max<int64_t>(shape[i], 1), &step)) step = 0;
   }
   return strides;
 }

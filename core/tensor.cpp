@@ -27,8 +27,10 @@ Tensor Tensor::from_storage(std::shared_ptr<Storage> storage, int64_t byte_offse
   TARE_CHECK(byte_offset % size_of(dtype) == 0, "from_storage: offset ", byte_offset, " is not aligned to ",
              dtype);
   t.offset_ = byte_offset / size_of(dtype);
-  TARE_CHECK(byte_offset >= 0 && byte_offset + t.nbytes() <= storage->bytes(), "from_storage: ", shape,
-             " of ", dtype, " at byte ", byte_offset, " exceeds the storage's ", storage->bytes(), " bytes");
+  TARE_CHECK(byte_offset >= 0 && byte_offset <= storage->bytes() &&
+                 t.numel_ <= (storage->bytes() - byte_offset) / size_of(dtype),
+             "from_storage: ", shape, " of ", dtype, " at byte ", byte_offset, " exceeds the storage's ",
+             storage->bytes(), " bytes");
   t.storage_ = std::move(storage);
   return t;
 }
@@ -42,13 +44,20 @@ Tensor Tensor::full(const Shape& shape, double value, TensorOptions options) {
 }
 
 Tensor Tensor::arange(double start, double end, double step, TensorOptions options) {
-  TARE_CHECK(step != 0 && std::isfinite(start) && std::isfinite(end) && std::isfinite(step), "arange: start ",
-             start, ", end ", end, ", step ", step);
-  const int64_t n = std::max<int64_t>(0, int64_t(std::ceil((end - start) / step)));
-  std::vector<double> values(static_cast<size_t>(n));
-  for (int64_t i = 0; i < n; ++i) values[size_t(i)] = start + double(i) * step;
-  Tensor t = empty({n}, options);
-  if (!options.device.is_meta()) copy(from_vector(values, {n}), t);
+  const double count = std::ceil((end - start) / step);
+  TARE_CHECK(std::isfinite(start) && std::isfinite(end) && step != 0 && std::isfinite(step) && count < 0x1p53,
+             "arange: start ", start, ", end ", end, ", step ", step);
+  Tensor t = empty({std::max<int64_t>(0, int64_t(count))}, options);
+  if (options.device.is_meta()) return t;
+  if (!options.device.is_cpu()) {
+    const Tensor host = arange(start, end, step, {options.dtype, kCpu, {}});
+    copy(host, t);
+    return t;
+  }
+  visit_all(options.dtype, [&]<class T>() {
+    T* data = t.mutable_data<T>();
+    for (int64_t i = 0; i < t.numel(); ++i) data[i] = detail::convert<T>(start + double(i) * step);
+  });
   return t;
 }
 
@@ -66,17 +75,20 @@ Tensor Tensor::from_blob(void* data, const Shape& shape, DType dtype, std::funct
   TARE_CHECK(data || shape.numel() == 0, "from_blob: null data for shape ", shape);
   TARE_CHECK(reinterpret_cast<uintptr_t>(data) % uintptr_t(size_of(dtype)) == 0,
              "from_blob: data is not aligned to ", dtype);
-  return from_storage(Storage::wrap(data, shape.numel() * size_of(dtype), device, std::move(deleter)), 0,
-                      shape, dtype);
+  int64_t bytes = 0;
+  TARE_CHECK(!__builtin_mul_overflow(shape.numel(), size_of(dtype), &bytes), "from_blob: shape ", shape,
+             " is too large");
+  return from_storage(Storage::wrap(data, bytes, device, std::move(deleter)), 0, shape, dtype);
 }
 
 int64_t Tensor::size(int axis) const { return shape_[normalize_axis(axis, dim(), "size")]; }
 int64_t Tensor::stride(int axis) const { return strides_[normalize_axis(axis, dim(), "stride")]; }
 
 bool Tensor::is_contiguous() const {
+  if (numel_ == 0) return true;
   int64_t expected = 1;
   for (int i = dim() - 1; i >= 0; --i) {
-    if (shape_[i] != 1 && strides_[i] != expected) return numel_ == 0;
+    if (shape_[i] != 1 && strides_[i] != expected) return false;
     expected *= shape_[i];
   }
   return true;
@@ -97,16 +109,6 @@ void* Tensor::mutable_raw() {
 const void* Tensor::checked_data(DType dtype) const {
   TARE_CHECK(dtype == dtype_, "data<", dtype, ">() of a tensor of ", dtype_);
   return raw();
-}
-
-void* Tensor::checked_data(DType dtype) {
-  return const_cast<void*>(std::as_const(*this).checked_data(dtype));
-}
-
-double Tensor::item_as_double() const {
-  TARE_CHECK(numel_ == 1, "item: needs one element, got shape ", shape_);
-  const Tensor host = to(kCpu);
-  return visit_all(dtype_, [&]<class T>() { return double(*host.data<T>()); });
 }
 
 Tensor Tensor::contiguous() const { return is_contiguous() ? *this : clone(); }

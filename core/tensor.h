@@ -13,6 +13,7 @@
 #include <optional>
 #include <vector>
 
+#include "tare/core/convert.h"
 #include "tare/core/device.h"
 #include "tare/core/dtype.h"
 #include "tare/core/shape.h"
@@ -41,7 +42,7 @@ class Tensor {
   static Tensor randn(const Shape& shape, uint64_t seed, TensorOptions options = {});
   static Tensor empty_like(const Tensor& t);  // contiguous, same shape, dtype and device
   static Tensor zeros_like(const Tensor& t);
-  // Wraps memory of the caller, row-major; `deleter` runs when the last view is gone.
+  // Wraps memory of the caller, row-major; `deleter` runs when the last view is gone, but not after an Error.
   static Tensor from_blob(void* data, const Shape& shape, DType dtype, std::function<void()> deleter = {},
                           Device device = kCpu);
   template <class T> static Tensor from_vector(const std::vector<T>& values, const Shape& shape);
@@ -64,13 +65,14 @@ class Tensor {
   // Typed access; Error when T is not the dtype. The mutable one counts as a write: it bumps the version.
   template <class T> const T* data() const { return static_cast<const T*>(checked_data(dtype_of<T>)); }
   template <class T> T* mutable_data() {
+    T* data = static_cast<T*>(const_cast<void*>(checked_data(dtype_of<T>)));
     storage_->bump_version();
-    return static_cast<T*>(checked_data(dtype_of<T>));
+    return data;
   }
   const void* raw() const;
   void* mutable_raw();
-  // The single element of a one-element tensor, converted to T (double, float, int64_t or bool).
-  template <class T> T item() const { return static_cast<T>(item_as_double()); }
+  // The single element of a one-element tensor, converted to T as copy() does; integers stay exact.
+  template <class T> T item() const;
   // All elements in row-major order, converted to T.
   template <class T> std::vector<T> to_vector() const;
 
@@ -103,8 +105,6 @@ class Tensor {
 
  private:
   const void* checked_data(DType dtype) const;
-  void* checked_data(DType dtype);
-  double item_as_double() const;
   std::optional<Strides> strides_for_view(const Shape& shape) const;
   Shape infer_extent(const Shape& shape) const;
 
@@ -117,7 +117,8 @@ class Tensor {
 };
 
 // Copies elements of src into dst (same shape; any strides, dtypes and devices), converting by C++ rules:
-// round to nearest even into half types, truncation towards zero into integers, != 0 into bool.
+// round to nearest even into floating types, once; truncation towards zero into integers; != 0 into bool. The
+// two may not overlap, and dst may not repeat elements (stride 0).
 void copy(const Tensor& src, Tensor& dst);
 void fill(Tensor& t, double value);
 
@@ -130,6 +131,12 @@ template <class T> Tensor Tensor::from_vector(const std::vector<T>& values, cons
   Tensor t = empty(shape, {dtype_of<T>, kCpu, {}});
   std::copy(values.begin(), values.end(), t.mutable_data<T>());
   return t;
+}
+
+template <class T> T Tensor::item() const {
+  TARE_CHECK(numel_ == 1, "item: needs one element, got shape ", shape_);
+  const Tensor host = to(kCpu);
+  return visit_all(dtype_, [&]<class S>() { return detail::convert<T>(*host.data<S>()); });
 }
 
 template <class T> std::vector<T> Tensor::to_vector() const {

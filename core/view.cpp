@@ -15,11 +15,17 @@ Tensor Tensor::as_strided(const Shape& shape, const Strides& strides, int64_t el
   t.offset_ = offset_ + element_offset;
   t.numel_ = shape.numel();
   int64_t first = t.offset_, last = t.offset_;
-  for (int i = 0; i < shape.dim(); ++i)
-    (strides[i] < 0 ? first : last) += strides[i] * std::max<int64_t>(shape[i] - 1, 0);
+  bool fits = true;
+  for (int i = 0; i < shape.dim() && t.numel_ > 0; ++i) {
+    int64_t& end = strides[i] < 0 ? first : last;
+    int64_t reach = 0;
+    fits = fits && !__builtin_mul_overflow(strides[i], shape[i] - 1, &reach) &&
+           !__builtin_add_overflow(end, reach, &end);
+  }
   const int64_t elements = storage_->bytes() / size_of(dtype_);
-  TARE_CHECK(t.numel_ == 0 || (first >= 0 && last < elements), "as_strided: shape ", shape, ", strides ",
-             strides, ", offset ", element_offset, " leave the storage of ", elements, " elements");
+  TARE_CHECK(t.numel_ == 0 || (fits && first >= 0 && last < elements), "as_strided: shape ", shape,
+             ", strides ", strides, ", offset ", element_offset, " leave the storage of ", elements,
+             " elements");
   return t;
 }
 
@@ -32,8 +38,8 @@ Shape Tensor::infer_extent(const Shape& shape) const {
       TARE_CHECK(unknown < 0, "view: shape ", shape, " has more than one -1");
       unknown = i;
     } else {
-      TARE_CHECK(shape[i] >= 0, "view: bad shape ", shape);
-      known *= shape[i];
+      TARE_CHECK(shape[i] >= 0 && !__builtin_mul_overflow(known, shape[i], &known), "view: bad shape ",
+                 shape);
     }
   }
   if (unknown >= 0) {
@@ -111,8 +117,8 @@ Tensor Tensor::slice(int axis, int64_t begin, int64_t end, int64_t step) const {
   begin = clamp(begin);
   end = std::max(clamp(end), begin);
   Tensor t = *this;
-  t.shape_[axis] = (end - begin + step - 1) / step;
-  t.strides_[axis] = strides_[axis] * step;
+  t.shape_[axis] = end == begin ? 0 : (end - begin - 1) / step + 1;
+  if (t.shape_[axis] > 1) t.strides_[axis] = strides_[axis] * step;  // else never used, and might overflow
   t.offset_ = offset_ + begin * strides_[axis];
   t.numel_ = t.shape_.numel();
   return t;

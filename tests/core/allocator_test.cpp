@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+// The caching allocator on page sources that count and refuse; and that meta holds what the CPU holds.
+#include "tare/core/allocator.h"
+
+#include <cstdint>
+#include <cstring>
+#include <map>
+#include <random>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "tests/support/expect_error.h"
+
+namespace tare {
+namespace {
+
+constexpr int64_t kMiB = 1 << 20, kHugePage = 2 * kMiB;
+
+// Distinct addresses without memory, up to a capacity; remembers what is mapped.
+class CountedPages final : public PageSource {
+ public:
+  explicit CountedPages(int64_t capacity) : capacity_(capacity) {}
+  void* map(int64_t bytes) override {
+    ++attempts;
+    EXPECT_EQ(bytes % kHugePage, 0);
+    if (mapped_bytes() + bytes > capacity_) return nullptr;
+    void* base = reinterpret_cast<void*>(next_);
+    next_ += uintptr_t(bytes);
+    mapped[base] = bytes;
+    return base;
+  }
+  void unmap(void* base, int64_t bytes) override {
+    EXPECT_EQ(mapped.at(base), bytes);
+    mapped.erase(base);
+  }
+  bool is_backed() const override { return false; }
+  int64_t mapped_bytes() const {
+    int64_t sum = 0;
+    for (const auto& [base, bytes] : mapped) sum += bytes;
+    return sum;
+  }
+
+  std::map<void*, int64_t> mapped;
+  int attempts = 0;
+
+ private:
+  int64_t capacity_;
+  uintptr_t next_ = uintptr_t(1) << 40;
+};
+
+struct Fixture {
+  explicit Fixture(int64_t capacity = int64_t(1) << 40)
+      : pages(new CountedPages(capacity)), allocator(std::unique_ptr<PageSource>(pages), kCpu) {}
+  CountedPages* pages;
+  CachingAllocator allocator;
+};
+
+using Block = CachingAllocator::Block;
+
+TEST(Allocator, BlocksAreAlignedDisjointAndLargeEnough) {
+  Fixture f;
+  std::mt19937_64 random(1);
+  std::map<uintptr_t, int64_t> taken;
+  std::vector<std::pair<Block*, int64_t>> blocks;
+  for (int i = 0; i < 3000; ++i) {
+    if (!blocks.empty() && random() % 5 < 2) {
+      const size_t at = random() % blocks.size();
+      taken.erase(reinterpret_cast<uintptr_t>(blocks[at].first->data));
+      f.allocator.free(blocks[at].first);
+      blocks.erase(blocks.begin() + int64_t(at));
+      continue;
+    }
+    const int64_t bytes = int64_t(random() % (uint64_t(1) << (random() % 24)));
+    Block* block = f.allocator.allocate(bytes);
+    const auto begin = reinterpret_cast<uintptr_t>(block->data);
+    ASSERT_EQ(begin % 64, 0u);
+    ASSERT_GE(block->size, bytes);
+    const auto after = taken.upper_bound(begin);
+    if (after != taken.end()) {
+      ASSERT_LE(begin + uintptr_t(bytes), after->first);
+    }
+    if (after != taken.begin()) {
+      const auto before = std::prev(after);
+      ASSERT_LE(before->first + uintptr_t(before->second), begin);
+    }
+    taken[begin] = std::max<int64_t>(bytes, 1);
+    blocks.emplace_back(block, bytes);
+  }
+  EXPECT_EQ(f.allocator.stats().held, f.pages->mapped_bytes());
+  for (const auto& [block, bytes] : blocks) f.allocator.free(block);
+  EXPECT_EQ(f.allocator.stats().in_use, 0);
+  f.allocator.release_cache();
+  EXPECT_EQ(f.pages->mapped.size(), 0u) << "free blocks of a segment were not merged into one";
+  EXPECT_EQ(f.allocator.stats().held, 0);
+  EXPECT_EQ(f.allocator.stats().segments, 0);
+}
+
+TEST(Allocator, TheSmallestFreeBlockThatFitsIsReused) {
+  Fixture f;
+  std::vector<Block*> blocks;
+  for (const int64_t mib : {8, 4, 6, 2}) blocks.push_back(f.allocator.allocate(mib * kMiB));
+  void* const four = blocks[1]->data;
+  for (Block* block : blocks) f.allocator.free(block);
+  const int attempts = f.pages->attempts;
+  EXPECT_EQ(f.allocator.allocate(3 * kMiB)->data, four);
+  EXPECT_EQ(f.pages->attempts, attempts) << "the cache was not used";
+}
+
+TEST(Allocator, LargeBlocksAreSplitAndMergedAgain) {
+  Fixture f;
+  Block* whole = f.allocator.allocate(16 * kMiB);
+  void* const base = whole->data;
+  f.allocator.free(whole);
+  Block* a = f.allocator.allocate(4 * kMiB);
+  Block* b = f.allocator.allocate(4 * kMiB);
+  Block* c = f.allocator.allocate(4 * kMiB);
+  EXPECT_EQ(a->data, base);
+  EXPECT_EQ(b->data, static_cast<char*>(base) + a->size);
+  EXPECT_EQ(f.pages->mapped.size(), 1u);
+  f.allocator.free(a);
+  f.allocator.free(c);
+  f.allocator.free(b);  // joins both neighbours and the rest
+  EXPECT_EQ(f.allocator.allocate(16 * kMiB)->data, base);
+  EXPECT_EQ(f.pages->mapped.size(), 1u);
+}
+
+TEST(Allocator, SmallBlocksShareASegment) {
+  Fixture f;
+  for (int i = 0; i < 100; ++i) f.allocator.allocate(1000);
+  EXPECT_EQ(f.allocator.stats().held, kHugePage);
+  f.allocator.allocate(kMiB);
+  EXPECT_EQ(f.allocator.stats().held, 2 * kHugePage) << "a large block has a segment of its own";
+  EXPECT_EQ(f.allocator.stats().segments, 2);
+}
+
+TEST(Allocator, TheCacheIsFreedBeforeMemoryRunsOut) {
+  Fixture f(16 * kMiB);
+  Block* a = f.allocator.allocate(6 * kMiB);
+  Block* b = f.allocator.allocate(6 * kMiB);
+  f.allocator.free(a);
+  f.allocator.free(b);
+  Block* c = f.allocator.allocate(14 * kMiB);  // fits only without the two cached segments
+  EXPECT_EQ(f.allocator.stats().held, 14 * kMiB);
+  f.allocator.free(c);
+  EXPECT_EQ(f.allocator.stats().peak_held, 14 * kMiB);
+}
+
+TEST(Allocator, OutOfMemoryTellsTheNumbersAfterFreeingTheCache) {
+  Fixture f(16 * kMiB);
+  f.allocator.allocate(4 * kMiB);
+  f.allocator.free(f.allocator.allocate(8 * kMiB));
+  try {
+    f.allocator.allocate(13 * kMiB);
+    FAIL() << "nothing was thrown";
+  } catch (const OutOfMemory& error) {
+    const int64_t in_use = f.allocator.stats().in_use;
+    EXPECT_GE(in_use, 4 * kMiB);
+    EXPECT_STREQ(error.what(), ("cpu: out of memory: asked for 13631488 bytes, " + std::to_string(in_use) +
+                                " in use, " + std::to_string(f.allocator.stats().held) + " held, limit none")
+                                   .c_str());
+    EXPECT_LT(f.allocator.stats().held, 8 * kMiB) << "the cached 8 MiB are still counted as held";
+  }
+  EXPECT_NO_THROW(f.allocator.allocate(8 * kMiB)) << "the failure broke the allocator";
+}
+
+TEST(Allocator, ALimitHoldsUntilItIsLifted) {
+  Fixture f;
+  f.allocator.set_limit(8 * kMiB);
+  Block* a = f.allocator.allocate(5 * kMiB);
+  EXPECT_ERROR(f.allocator.allocate(5 * kMiB), "asked for 5242880 bytes", "limit 8388608");
+  f.allocator.set_limit(0);
+  Block* b = f.allocator.allocate(5 * kMiB);
+  f.allocator.free(a);
+  f.allocator.free(b);
+  EXPECT_ERROR(f.allocator.allocate(-1), "-1 bytes");
+  EXPECT_ERROR(f.allocator.allocate(INT64_MAX), "9223372036854775807 bytes");
+}
+
+TEST(Allocator, PeakHeldStartsAnewWhenReset) {
+  Fixture f;
+  f.allocator.free(f.allocator.allocate(8 * kMiB));
+  f.allocator.release_cache();
+  f.allocator.reset_peaks();
+  EXPECT_EQ(f.allocator.stats().peak_held, 0);
+  f.allocator.allocate(3 * kMiB);
+  EXPECT_EQ(f.allocator.stats().peak_held, f.allocator.stats().held);
+}
+
+TEST(Allocator, MetaHoldsTheSameBytesAsTheCpuForAnySequence) {
+  for (const uint64_t seed : {1, 2, 3}) {
+    CachingAllocator cpu(huge_page_source(), kCpu), meta(virtual_page_source(), kMeta);
+    std::vector<std::pair<Block*, Block*>> blocks;
+    std::mt19937_64 random(seed);
+    for (int i = 0; i < 2000; ++i) {
+      if (!blocks.empty() && random() % 2) {
+        const size_t at = random() % blocks.size();
+        cpu.free(blocks[at].first);
+        meta.free(blocks[at].second);
+        blocks.erase(blocks.begin() + int64_t(at));
+      } else {
+        const int64_t bytes = int64_t(random() % (uint64_t(1) << (random() % 25)));
+        blocks.emplace_back(cpu.allocate(bytes), meta.allocate(bytes));
+      }
+      if (random() % 100 == 0) {
+        cpu.release_cache();
+        meta.release_cache();
+      }
+      const AllocatorStats a = cpu.stats(), b = meta.stats();
+      ASSERT_EQ(a.held, b.held) << "step " << i;
+      ASSERT_EQ(a.in_use, b.in_use) << "step " << i;
+      ASSERT_EQ(a.peak_held, b.peak_held) << "step " << i;
+      ASSERT_EQ(a.segments, b.segments) << "step " << i;
+    }
+    for (const auto& [on_cpu, on_meta] : blocks) {
+      cpu.free(on_cpu);
+      meta.free(on_meta);
+    }
+  }
+}
+
+TEST(Allocator, ThreadsShareItWithoutMixingBlocks) {
+  CachingAllocator cpu(huge_page_source(), kCpu);
+  std::vector<std::thread> threads;
+  for (int id = 1; id <= 4; ++id) {
+    threads.emplace_back([&, id] {
+      std::mt19937_64 random{uint64_t(id)};
+      for (int i = 0; i < 300; ++i) {
+        const size_t bytes = size_t(random() % 200000 + 1);
+        Block* block = cpu.allocate(int64_t(bytes));
+        std::memset(block->data, id, bytes);
+        std::this_thread::yield();
+        const char* p = static_cast<const char*>(block->data);
+        EXPECT_TRUE(p[0] == id && p[bytes / 2] == id && p[bytes - 1] == id);
+        cpu.free(block);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(cpu.stats().in_use, 0);
+}
+
+TEST(PageSource, HugePagesAreAlignedZeroAndReturned) {
+  const auto pages = huge_page_source();
+  auto* base = static_cast<char*>(pages->map(2 * kHugePage));
+  ASSERT_NE(base, nullptr);
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(base) % uintptr_t(kHugePage), 0u);
+  EXPECT_EQ(base[0], 0);
+  EXPECT_EQ(base[2 * kHugePage - 1], 0);
+  base[2 * kHugePage - 1] = 1;
+  pages->unmap(base, 2 * kHugePage);
+  EXPECT_TRUE(pages->is_backed());
+  EXPECT_FALSE(virtual_page_source()->is_backed());
+  EXPECT_ERROR(page_source_of(Device{DeviceType::cuda, 0}), "cuda:0", "no CUDA");
+}
+
+}  // namespace
+}  // namespace tare
