@@ -31,6 +31,8 @@ constexpr int64_t kAlignment = 64;
 constexpr int64_t kHugePage = 2 << 20;
 constexpr int64_t kSmallLimit = 1 << 20;   // requests below share segments
 constexpr int64_t kSplitLimit = 64 << 10;  // a rest below stays with its large block
+// Idle bytes that are kept when the cache has nothing that fits: this, or a 16th of what is in use.
+constexpr int64_t kIdleLimit = 128 << 20;
 
 int64_t round_up(int64_t value, int64_t multiple) { return (value + multiple - 1) / multiple * multiple; }
 
@@ -80,6 +82,10 @@ CachingAllocator::Block* CachingAllocator::grow(int64_t bytes, bool small) {
   return new Block{base, size, next_order_++, new Segment{base, size, small}, nullptr, nullptr, false};
 }
 
+bool CachingAllocator::idle_is_large() const {
+  return stats_.held - stats_.in_use > std::max(kIdleLimit, stats_.in_use / 16);
+}
+
 void CachingAllocator::split(Block* block, int64_t bytes, bool small) {
   const int64_t rest = block->size - bytes;
   if (rest < (small ? kAlignment : kSplitLimit)) return;
@@ -103,6 +109,10 @@ CachingAllocator::Block* CachingAllocator::allocate(int64_t bytes) {
   FreeList& free_blocks = small ? small_ : large_;
   std::lock_guard lock(mutex_);
   Block* block = take(free_blocks, size);
+  if (!block && pages_->is_cheap() && idle_is_large()) {
+    release_free_segments(small_);
+    release_free_segments(large_);
+  }
   if (!block) block = grow(size, small);
   if (!block) {
     release_free_segments(small_);

@@ -32,6 +32,7 @@ class HugePageSource final : public PageSource {
   }
   void unmap(void* base, int64_t bytes) override { munmap(base, size_t(bytes)); }
   bool is_backed() const override { return true; }
+  bool is_cheap() const override { return true; }
 };
 
 class VirtualPageSource final : public PageSource {
@@ -43,6 +44,7 @@ class VirtualPageSource final : public PageSource {
   }
   void unmap(void*, int64_t) override {}
   bool is_backed() const override { return false; }
+  bool is_cheap() const override { return true; }
 
  private:
   uintptr_t next_ = uintptr_t(1) << 56;  // above every user address of x86-64 and AArch64

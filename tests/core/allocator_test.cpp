@@ -38,6 +38,7 @@ class CountedPages final : public PageSource {
     mapped.erase(base);
   }
   bool is_backed() const override { return false; }
+  bool is_cheap() const override { return true; }
   int64_t mapped_bytes() const {
     int64_t sum = 0;
     for (const auto& [base, bytes] : mapped) sum += bytes;
@@ -147,6 +148,23 @@ TEST(Allocator, TheCacheIsFreedBeforeMemoryRunsOut) {
   EXPECT_EQ(f.allocator.stats().held, 14 * kMiB);
   f.allocator.free(c);
   EXPECT_EQ(f.allocator.stats().peak_held, 14 * kMiB);
+}
+
+TEST(Allocator, WhatLiesIdleGoesBackBeforeNewPagesCome) {
+  Fixture f;
+  const auto grown_by = [&](int64_t idle) {  // bytes held, once 200 MiB came after `idle` bytes were let go
+    f.allocator.release_cache();
+    f.allocator.free(f.allocator.allocate(idle));
+    Block* block = f.allocator.allocate(200 * kMiB);
+    const int64_t held = f.allocator.stats().held;
+    f.allocator.free(block);
+    return held;
+  };
+  EXPECT_EQ(grown_by(100 * kMiB), 300 * kMiB);
+  EXPECT_EQ(grown_by(150 * kMiB), 200 * kMiB);
+  Block* large = f.allocator.allocate(4096 * kMiB);  // a 16th of it may lie idle
+  EXPECT_EQ(grown_by(150 * kMiB), (4096 + 350) * kMiB);
+  EXPECT_EQ(f.allocator.stats().in_use, large->size);
 }
 
 TEST(Allocator, OutOfMemoryTellsTheNumbersAfterFreeingTheCache) {
