@@ -1,6 +1,5 @@
 # The libraries Tare stands on. oneDNN and OpenMP are optional; CLI11 and Google Benchmark serve the command.
 find_package(Threads REQUIRED)
-find_package(Eigen3 REQUIRED NO_MODULE)
 find_package(nlohmann_json REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(benchmark REQUIRED)

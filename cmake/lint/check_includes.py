@@ -27,7 +27,6 @@ HOMES = [
     (r"cuda.*\.h|cublas.*|cudnn.*|device_launch_parameters\.h|mma\.h", ("kernels/cuda/", "core/cuda/", "tests/simt/")),
     (r"omp\.h", ("core/parallel.cpp",)),
     (r"(oneapi/dnnl/)?dnnl.*", ("kernels/", "tests/", "bench/", "tools/")),
-    (r"Eigen/.*|eigen3/.*", ("kernels/", "tests/", "bench/")),
     (r"CLI/.*", ("tools/", "bench/", "examples/")),
     (r"benchmark/.*", ("bench/", "tools/")),
     (r"gtest/.*|gmock/.*", ("tests/",)),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matrix products: plain, strided, batched with broadcasting, against the reference and against Eigen.
+// Matrix products: plain, strided, batched with broadcasting, against the reference.
 #include "tare/kernels/matmul.h"
 
 #include <csignal>
