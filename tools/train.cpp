@@ -196,6 +196,7 @@ int run(const CLI::App& command, TrainCommand& options) {
   TARE_CHECK(options.eval_every >= 0, "--eval-every ", options.eval_every, ": expected 0 (never) or more");
   TARE_CHECK(options.save_every >= 0, "--save-every ", options.save_every,
              ": expected 0 (at the end) or more");
+  if (options.save.empty()) options.save = options.resume;
   TARE_CHECK(options.save_every == 0 || !options.save.empty(), "--save-every: needs --save DIR");
   parse_windows(options.eval_windows);
   const bool optimizer_given = command.count("--optimizer") > 0;
@@ -228,7 +229,7 @@ void add_train(CLI::App& app, int& status) {
   command->add_option("--eval-windows", options->eval_windows, "Held-out windows for --eval-every, or all")
       ->capture_default_str();
   command->add_option("--save", options->save,
-                      "Folder for the checkpoint, written at the end and on Ctrl-C or SIGTERM");
+                      "Folder for the checkpoint, written at the end and on Ctrl-C or SIGTERM (default: that of --resume)");
   command->add_option("--save-every", options->save_every, "Also save every so many steps");
   command->add_option("--resume", options->resume,
                       "Go on from this checkpoint; its options are the defaults");

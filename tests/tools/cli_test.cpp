@@ -149,6 +149,10 @@ TEST_F(CliTest, StoppedBySigtermAndResumedItEqualsTheStraightRun) {
   EXPECT_EQ(weights(path("straight")), weights(path("resumed")));
   EXPECT_EQ(content_of(path("straight/optimizer.safetensors")),
             content_of(path("resumed/optimizer.safetensors")));
+
+  Command in_place(dir_, {"train", "--resume", path("stopped")});
+  ASSERT_EQ(in_place.wait(), 0) << in_place.err();
+  EXPECT_EQ(weights(path("straight")), weights(path("stopped")));
 }
 
 TEST_F(CliTest, WhatIsWrongIsOneClearLineAndANonZeroStatus) {
