@@ -22,9 +22,9 @@ struct AllocatorStats {
 };
 
 // Blocks are 64-byte aligned. Requests below 1 MiB share segments of 2 MiB; larger ones get segments of whole
-// huge pages. Free blocks are reused best fit, split and merged. When none fits and much is idle (over 128 MiB
-// and a 16th of what is in use), wholly free segments go back before a new one comes, where that is cheap: what
-// the forward pass left behind does not add to the peak of the backward pass. Thread-safe.
+// huge pages. Free blocks are reused best fit, split and merged. When none fits and much is idle (over 128
+// MiB and a 16th of what is in use), wholly free segments go back before a new one comes, where that is
+// cheap: what the forward pass left behind does not add to the peak of the backward pass. Thread-safe.
 class CachingAllocator {
  public:
   struct Segment;

@@ -14,7 +14,7 @@ class PageSource {
   virtual ~PageSource() = default;
   virtual void* map(int64_t bytes) = 0;  // nullptr when there is no more; bytes is a multiple of 2 MiB
   virtual void unmap(void* base, int64_t bytes) = 0;
-  virtual bool is_backed() const = 0;  // false: addresses must not be touched
+  virtual bool is_backed() const = 0;              // false: addresses must not be touched
   virtual bool is_cheap() const { return false; }  // to unmap and map again: no device waits for it
 };
 

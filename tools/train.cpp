@@ -228,8 +228,9 @@ void add_train(CLI::App& app, int& status) {
   command->add_option("--eval-every", options->eval_every, "Evaluate every so many steps, besides the end");
   command->add_option("--eval-windows", options->eval_windows, "Held-out windows for --eval-every, or all")
       ->capture_default_str();
-  command->add_option("--save", options->save,
-                      "Folder for the checkpoint, written at the end and on Ctrl-C or SIGTERM (default: that of --resume)");
+  command->add_option(
+      "--save", options->save,
+      "Folder for the checkpoint, written at the end and on Ctrl-C or SIGTERM (default: that of --resume)");
   command->add_option("--save-every", options->save_every, "Also save every so many steps");
   command->add_option("--resume", options->resume,
                       "Go on from this checkpoint; its options are the defaults");

@@ -40,7 +40,7 @@ class Includes(unittest.TestCase):
         self.assertEqual(includes("kernels/cuda/a.cu", "<cuda_runtime.h>"), [])
         self.assertEqual(len(includes("kernels/a.cpp", "<cuda_runtime.h>")), 1)
         self.assertEqual(len(includes("core/tensor.cpp", "<omp.h>")), 1)
-        self.assertEqual(len(includes("nn/a.cpp", "<Eigen/Core>")), 1)
+        self.assertEqual(len(includes("nn/a.cpp", "<CLI/CLI.hpp>")), 1)
         self.assertEqual(len(includes("nn/a.h", "<nlohmann/json.hpp>")), 1)
 
     def test_product_never_includes_tests_or_relative_paths(self):
