@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Elementwise kernels and reductions.
 #include "tare/bench/kernel_cases.h"
 #include "tare/kernels/accumulate.h"
 #include "tare/kernels/dropout.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Products of matrices, attention, and the head with its loss.
 #include "tare/bench/kernel_cases.h"
 #include "tare/kernels/attention.h"
 #include "tare/kernels/linear.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Kernels that go row by row: norms, softmax, cross-entropy, embedding.
 #include "tare/bench/kernel_cases.h"
 #include "tare/kernels/cross_entropy.h"
 #include "tare/kernels/embedding.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// What happens to all parameters at once: the gradient norm and the optimizers.
 #include "tare/bench/kernel_cases.h"
 #include "tare/kernels/adamw.h"
 #include "tare/kernels/grad_norm.h"

@@ -150,7 +150,7 @@ TEST(Allocator, TheCacheIsFreedBeforeMemoryRunsOut) {
   EXPECT_EQ(f.allocator.stats().peak_held, 14 * kMiB);
 }
 
-TEST(Allocator, WhatLiesIdleGoesBackBeforeNewPagesCome) {
+TEST(Allocator, WhatLiesIdleGoesBackBeforeTheHeapGrows) {
   Fixture f;
   const auto grown_by = [&](int64_t idle) {  // bytes held, once 200 MiB came after `idle` bytes were let go
     f.allocator.release_cache();
