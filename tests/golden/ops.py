@@ -337,8 +337,106 @@ def losses():
     case("cross_entropy", "steep", f, {"logits": steep, "labels": torch.tensor([1, 2])})
 
 
+def more_reductions():
+    """Axes left out or counted from the end, extents of 1, rows longer than a block, ties."""
+    at_any = {
+        "all": ((2, 3, 4), (), False),
+        "negative": ((2, 3, 4), (-1, 0), True),
+        "one": ((3, 1, 2), (1,), False),
+        "long": ((1, 67), (-1,), False),
+        "long_column": ((35, 2), (0,), True),
+    }
+    for name, (shape, axes, keepdim) in at_any.items():
+        x = randn(*shape)
+        at = {"axes": list(axes), "keepdim": keepdim}
+        dims = tuple(axes) or tuple(range(len(shape)))
+        functions = {"sum": torch.sum, "mean": torch.mean, "amax": torch.amax, "amin": torch.amin}
+        for op, f in functions.items():
+            case(op, name, lambda x, f=f: f(x, dims, keepdim=keepdim), {"x": x}, **at)
+        f = lambda x, c: x.var(dims, correction=c, keepdim=keepdim)
+        for c in (0,) if name == "one" else (0, 1):
+            at_c = at | {"correction": c}
+            case("variance", f"{name}_correction{c}", lambda x, c=c: f(x, c), {"x": x}, **at_c)
+    ties = randint(2, 3, 4, 5).double()
+    for op, f in {"amax": torch.amax, "amin": torch.amin}.items():
+        at = {"axes": [0, 2], "keepdim": False}
+        case(op, "ties_of_two_axes", lambda x, f=f: f(x, (0, 2)), {"x": ties}, **at)
+
+
+def more_picks():
+    """Positions of extremes on other axes than the last; of equal ones the lower position is first."""
+    x = randn(3, 5, 2)
+    assert all(len(v.unique()) == v.numel() for v in (x[:, i, k] for i in range(5) for k in range(2)))
+    assert all(len(v.unique()) == v.numel() for v in (x[i, :, k] for i in range(3) for k in range(2)))
+    for op, f in {"argmax": torch.argmax, "argmin": torch.argmin}.items():
+        for axis in (0, 1):
+            case(op, f"axis{axis}", lambda x, f=f: f(x, axis), {"x": x}, axis=axis)
+    for op, f in {"max_with_index": torch.max, "min_with_index": torch.min}.items():
+        for axis in (0, 1):
+            both = lambda x, f=f: dict(zip(("y", "index"), f(x, axis)))
+            case(op, f"axis{axis}", both, {"x": x}, axis=axis)
+    for k, axis in ((2, 0), (5, 1), (1, 1)):
+        f = lambda x: dict(zip(("y", "index"), x.topk(k, axis)))
+        case("topk", f"axis{axis}_k{k}", f, {"x": x}, k=k, axis=axis)
+    inputs = {"x": x, "index": randint(2, 2, 4, 6)}
+    case("gather", "minus1_smaller", lambda x, index: x.gather(-1, index), inputs, axis=-1)
+    inputs = {"x": x, "index": torch.tensor([4, 0, 4, 4])}
+    case("index_select", "minus2", lambda x, index: x.index_select(-2, index), inputs, axis=-2)
+
+
+def fused():
+    """Layers that Tare runs as one op, and the layouts of a weight; there is none of them in PyTorch."""
+    x, bias = randn(2, 3, 5), randn(4)
+    gamma, beta = randn(5, scale=0.25, shift=1.0), randn(5)
+    gelus = {"gelu_erf": F.gelu, "gelu_tanh": lambda x: F.gelu(x, approximate="tanh")}
+    for layout in ("out_in", "in_out"):
+        weight = randn(4, 5) if layout == "out_in" else randn(5, 4)
+        product = lambda x, weight: x @ (weight.T if layout == "out_in" else weight)
+        inputs = {"x": x, "weight": weight, "bias": bias}
+        if layout == "in_out":
+            f = lambda x, weight, bias: product(x, weight) + bias
+            case("linear", layout, f, inputs, layout=layout)
+        for name, gelu in gelus.items():
+            f = lambda x, weight, bias: product(gelu(x), weight) + bias
+            case(f"{name}_linear", layout, f, inputs, layout=layout)
+        f = lambda x, gamma, beta, weight, bias: (
+            product(F.layer_norm(x, (5,), gamma, beta, 1e-5), weight) + bias
+        )
+        inputs = {"x": x, "gamma": gamma, "beta": beta, "weight": weight, "bias": bias}
+        case("layernorm_linear", layout, f, inputs, eps=1e-5, layout=layout)
+
+    def packed(qkv, key_mask=None, causal=False):
+        B, T, C = qkv.shape[0], qkv.shape[1], qkv.shape[2] // 3
+        q, k, v = (t.view(B, T, 2, C // 2).transpose(1, 2) for t in qkv.split(C, -1))
+        seen = torch.ones(T, T, dtype=torch.bool)
+        if causal:
+            seen = seen.tril()
+        if key_mask is not None:
+            seen = seen & key_mask[:, None, None, :]
+        return F.scaled_dot_product_attention(q, k, v, seen).transpose(1, 2).reshape(B, T, C)
+
+    for causal in (False, True):
+        name = "causal" if causal else "full"
+        f = lambda qkv: packed(qkv, None, causal)
+        case("packed_attention", name, f, {"qkv": randn(2, 5, 18)}, heads=2, causal=causal)
+    inputs = {"qkv": randn(2, 5, 18), "key_mask": torch.arange(5) < torch.tensor([[5], [2]])}
+    f = lambda qkv, key_mask: packed(qkv, key_mask, True)
+    case("packed_attention", "padding", f, inputs, heads=2, causal=True)
+    inputs = {"a": randn(2, 3, 5), "b": randn(2, 5, 4)}
+    case("bmm", "batched", lambda a, b: torch.bmm(a, b), inputs)
+    x = randn(3, 7)
+    f = lambda x: 5 / (1.5 + (2 - (x * 3 - 0.5) / 4 + 0.25).square() * 0.5)
+    case("numbers", "chain", f, {"x": x})
+    case("erf", "random", lambda x: x.erf(), {"x": x})
+    case("erf", "tails", lambda x: x.erf(), {"x": torch.tensor([-9, -6, -1, -0.125, 0, 0.125, 1, 6, 9.0]).double()})
+
+
 def main():
+    global GEN
     for group in (unary, binary, reductions, moves, products, normalisations, attention, losses):
+        group()
+    GEN = generator(37)  # of its own: what stands above keeps its numbers
+    for group in (more_reductions, more_picks, fused):
         group()
     write_tensors("ops/ops.safetensors", TENSORS)
     write_json("ops/ops.json", {"cases": CASES})

@@ -31,7 +31,7 @@ TEST(Gpt2Config, PresetsHaveTheExactParameterCounts) {
 }
 
 TEST(Gpt2Config, ReadsWhatTransformersWrote) {
-  const Gpt2Config c = Gpt2Config::from_file(test::golden("gpt2/model/config.json"));
+  const Gpt2Config c = Gpt2Config::from_file(test::golden_path("gpt2/model/config.json"));
   EXPECT_EQ(c.vocab_size, 97);
   EXPECT_EQ(c.n_positions, 32);
   EXPECT_EQ(c.n_embd, 36);

@@ -13,8 +13,8 @@
 namespace tare::nn {
 namespace {
 
-using test::golden;
 using test::golden_gpt2;
+using test::golden_path;
 using test::relative_l2;
 using test::relative_max;
 
@@ -37,7 +37,7 @@ INSTANTIATE_TEST_SUITE_P(DTypes, GoldenGpt2, testing::Values(DType::f32, DType::
 
 TEST_P(GoldenGpt2, LogitsAreThoseOfTransformers) {
   const auto model = golden_gpt2(GetParam());
-  const SafetensorsFile batch(golden("gpt2/batch.safetensors"));
+  const SafetensorsFile batch(golden_path("gpt2/batch.safetensors"));
   const EvalScope eval(*model);
   const Tensor logits = model->forward({batch.tensor("ids")}).value();
   EXPECT_EQ(logits.shape(), (Shape{3, 21, 97}));
@@ -49,15 +49,15 @@ TEST_P(GoldenGpt2, LogitsAreThoseOfTransformers) {
 
 TEST_P(GoldenGpt2, HiddenStatesAreThoseOfTransformers) {
   const auto model = golden_gpt2(GetParam());
-  const SafetensorsFile batch(golden("gpt2/batch.safetensors"));
+  const SafetensorsFile batch(golden_path("gpt2/batch.safetensors"));
   const EvalScope eval(*model);
   const Tensor hidden = model->hidden({batch.tensor("ids")}).value();
   EXPECT_LE(relative_max(hidden, batch.tensor("hidden.2.f64")), logit_tolerance(GetParam()));
 }
 
 TEST_P(GoldenGpt2, TheOldLayoutLoadsWithoutPrefixAndMasks) {
-  const auto model = Gpt2::from_pretrained(golden("gpt2_hub_layout"), {GetParam(), kCpu});
-  const SafetensorsFile expected(golden("gpt2_hub_layout/logits.safetensors"));
+  const auto model = Gpt2::from_pretrained(golden_path("gpt2_hub_layout"), {GetParam(), kCpu});
+  const SafetensorsFile expected(golden_path("gpt2_hub_layout/logits.safetensors"));
   const EvalScope eval(*model);
   EXPECT_LE(relative_max(model->forward({expected.tensor("ids")}).value(), expected.tensor("logits")),
             logit_tolerance(GetParam()));
@@ -65,8 +65,8 @@ TEST_P(GoldenGpt2, TheOldLayoutLoadsWithoutPrefixAndMasks) {
 
 TEST_P(GoldenGpt2, LossAndEveryGradientAreThoseOfPyTorch) {
   const auto model = golden_gpt2(GetParam());
-  const SafetensorsFile batch(golden("gpt2/batch.safetensors"));
-  const SafetensorsFile grads(golden("gpt2/grads_f64.safetensors"));
+  const SafetensorsFile batch(golden_path("gpt2/batch.safetensors"));
+  const SafetensorsFile grads(golden_path("gpt2/grads_f64.safetensors"));
   const int64_t count = batch.tensor("targets").numel();
   const LossSum loss = model->loss({batch.tensor("ids")}, batch.tensor("targets"), 1.0 / double(count));
   EXPECT_EQ(loss.count, count);
@@ -92,7 +92,7 @@ TEST_P(GoldenGpt2, LossAndEveryGradientAreThoseOfPyTorch) {
 
 TEST_P(GoldenGpt2, IgnoredTargetsCountForNothing) {
   const auto model = golden_gpt2(GetParam());
-  const SafetensorsFile batch(golden("gpt2/batch.safetensors"));
+  const SafetensorsFile batch(golden_path("gpt2/batch.safetensors"));
   const LossSum loss = model->loss({batch.tensor("ids")}, batch.tensor("targets_masked"));
   EXPECT_EQ(loss.count, 3 * 21 - 6 - 4);
   const double expected = batch.tensor("loss_masked.f64").item<double>();
@@ -109,7 +109,7 @@ TEST_P(GoldenGpt2, IgnoredTargetsCountForNothing) {
 
 TEST_P(GoldenGpt2, GreedyGenerationFollowsTransformers) {
   const auto model = golden_gpt2(GetParam());
-  const SafetensorsFile greedy(golden("gpt2/greedy.safetensors"));
+  const SafetensorsFile greedy(golden_path("gpt2/greedy.safetensors"));
   const auto prompt = greedy.tensor("prompt").to_vector<int64_t>();
   auto text = greedy.tensor("tokens").to_vector<int64_t>();
   const std::vector<int64_t> expected(text.begin() + int64_t(prompt.size()), text.end());
@@ -129,12 +129,12 @@ TEST(Gpt2Files, SaveLoadSaveIsByteIdentical) {
     EXPECT_EQ(test::read_file(dir.path() / "first" / file), test::read_file(dir.path() / "second" / file))
         << file;
   EXPECT_EQ(test::read_file(dir.path() / "first/model.safetensors"),
-            test::read_file(golden("gpt2/model/model.safetensors")));
+            test::read_file(golden_path("gpt2/model/model.safetensors")));
 }
 
 TEST(Gpt2Files, ShardsAreReadThroughTheirIndex) {
   const test::TempDir dir;
-  const SafetensorsFile whole(golden("gpt2/model/model.safetensors"));
+  const SafetensorsFile whole(golden_path("gpt2/model/model.safetensors"));
   NamedTensors shards[2];
   Json weight_map = Json::object();
   for (size_t i = 0; i < whole.entries().size(); ++i) {
@@ -148,7 +148,7 @@ TEST(Gpt2Files, ShardsAreReadThroughTheirIndex) {
   index.set("metadata", Json::object({{"total_size", 1}}));
   index.set("weight_map", weight_map);
   std::ofstream(dir.path() / "model.safetensors.index.json") << index.dump(2);
-  std::filesystem::copy(golden("gpt2/model/config.json"), dir.path() / "config.json");
+  std::filesystem::copy(golden_path("gpt2/model/config.json"), dir.path() / "config.json");
   const auto sharded = Gpt2::from_pretrained(dir.path()), plain = golden_gpt2(DType::f32);
   EXPECT_EQ(relative_max(sharded->wpe.weight.value(), plain->wpe.weight.value()), 0);
   EXPECT_EQ(relative_max(sharded->h[1]->mlp.c_fc.weight.value(), plain->h[1]->mlp.c_fc.weight.value()), 0);

@@ -11,7 +11,7 @@
 namespace tare::nn {
 namespace {
 
-using test::golden;
+using test::golden_path;
 
 struct Trace {
   const char* name;
@@ -43,8 +43,8 @@ class GoldenTrace : public testing::TestWithParam<Trace> {};
 TEST_P(GoldenTrace, TenUpdatesAgreeWithPyTorch) {
   const Trace& t = GetParam();
   const bool f64 = t.dtype == DType::f64;
-  const SafetensorsFile inputs(golden("gpt2/trace_inputs.safetensors"));
-  const SafetensorsFile expected(golden(std::string("gpt2/") + t.name + "_f64.safetensors"));
+  const SafetensorsFile inputs(golden_path("gpt2/trace_inputs.safetensors"));
+  const SafetensorsFile expected(golden_path(std::string("gpt2/") + t.name + "_f64.safetensors"));
   const auto losses = expected.tensor("loss").to_vector<double>(),
              norms = expected.tensor("grad_norm").to_vector<double>();
   const auto model = test::golden_gpt2(t.dtype);

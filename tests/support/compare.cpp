@@ -45,6 +45,8 @@ double relative_l2(const Values& a, const Values& b) {
   return off == 0 ? 0 : std::sqrt(off / size);
 }
 
+double relative_l2(const Tensor& a, const Tensor& b) { return relative_l2(all_values(a), all_values(b)); }
+
 Difference difference(const Values& got, const Values& want, DType dtype) {
   TARE_CHECK(got.size() == want.size(), "difference: ", got.size(), " values, wanted ", want.size());
   Difference d;

@@ -42,6 +42,7 @@ void expect_close(const Tensor& got, const Values& want);
 double rms(const Values& values);  // over the finite ones
 // |a - b| / |b| in L2 over all elements; 0 when both are zero.
 double relative_l2(const Values& a, const Values& b);
+double relative_l2(const Tensor& a, const Tensor& b);
 
 // Same dtype, shape and bits (NaN included).
 ::testing::AssertionResult same_bits(const Tensor& a, const Tensor& b);
