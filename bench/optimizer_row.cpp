@@ -39,11 +39,10 @@ void measure_roof(OptimizerRow& row, double bytes_per_element) {
 
 int64_t warmup_steps(int64_t steps) { return std::min<int64_t>(5, steps / 3); }
 
-OptimizerRow measure_optimizer(const train::TextRunOptions& options, int64_t windows,
+OptimizerRow measure_optimizer(const train::TextRunOptions& options, int64_t windows, int64_t rss_before,
                                const std::function<void(const train::StepResult&)>& on_step) {
   OptimizerRow row;
   row.optimizer = options.optimizer;
-  const int64_t rss_before = rss_bytes();
   ledger(kCpu).reset_peaks();
   train::TextRun run(options);
   row.parameters = run.model().num_parameters();

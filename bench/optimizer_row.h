@@ -18,7 +18,7 @@ struct OptimizerRow {
   int64_t peak_bytes = 0;             // greatest total in the ledger
   CategoryBytes peak{};               // its breakdown
   int64_t held_bytes = 0;             // greatest that the allocator held
-  int64_t rss_peak_bytes = 0;         // of the process, less its RSS before the model was made
+  int64_t rss_peak_bytes = 0;         // of the process, less `rss_before`
   double update_ms = 0;               // the optimizer's kernel alone, median
   double update_gbps = 0;             // its bytes over that time
   double roof_gbps = 0;               // streams of the same pattern over as many elements
@@ -36,7 +36,7 @@ int64_t warmup_steps(int64_t steps);
 
 // Trains and measures in this process, which should be fresh. `windows` of the held-out part at the end, 0
 // for all.
-OptimizerRow measure_optimizer(const train::TextRunOptions& options, int64_t windows,
+OptimizerRow measure_optimizer(const train::TextRunOptions& options, int64_t windows, int64_t rss_before,
                                const std::function<void(const train::StepResult&)>& on_step);
 
 }  // namespace tare::bench

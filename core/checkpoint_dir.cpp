@@ -126,16 +126,24 @@ void remove_stale(const fs::path& dir) {
     if (error == std::errc() && rest == end && process > 0 && (process == getpid() || !is_running(process)))
       stale.insert(entry.path());
   }
-  for (const fs::path& folder : stale) fs::remove_all(folder);
+  for (const fs::path& folder : stale) {
+    if (fs::exists(dir)) move_foreign_files(folder, dir);  // a kill came between the swap and their move
+    fs::remove_all(folder);
+  }
+}
+
+// The folder that a save by two renames left behind, when it was killed; what the user had in it goes to
+// `dir`.
+void remove_replaced(const fs::path& old, const fs::path& dir) {
+  if (!fs::exists(old / kReplacedMark)) return;
+  move_foreign_files(old, dir);
+  fs::remove_all(old);
 }
 
 void swap_by_two_renames(const fs::path& folder, const fs::path& dir) {
   const fs::path old = with_suffix(dir, ".old");
-  if (fs::exists(old)) {
-    TARE_CHECK(fs::exists(old / kReplacedMark), old.string(), ": is in the way of replacing ", dir.string(),
-               ", and no save left it there; move it elsewhere");
-    fs::remove_all(old);
-  }
+  TARE_CHECK(!fs::exists(old), old.string(), ": is in the way of replacing ", dir.string(),
+             ", and no save left it there; move it elsewhere");
   write_file(dir / kReplacedMark, "");
   rename_folder(dir, old);
   try {
@@ -150,6 +158,7 @@ void swap_by_two_renames(const fs::path& folder, const fs::path& dir) {
 void put_in_place(const fs::path& folder, const fs::path& dir, FolderSwap swap) {
   const bool replaces = fs::exists(dir);
   if (replaces) {
+    remove_replaced(with_suffix(dir, ".old"), dir);
     link_foreign_files(dir, folder);
     fs::permissions(folder, fs::status(dir).permissions());
   }
@@ -180,8 +189,7 @@ void fill_and_place(const fs::path& dir, const std::function<void(const fs::path
   // What cannot be removed now is stale, and stops the next save with its reason.
   std::error_code ignored;
   fs::remove_all(folder, ignored);
-  const fs::path old = with_suffix(dir, ".old");
-  if (fs::exists(old / kReplacedMark)) fs::remove_all(old, ignored);
+  remove_replaced(with_suffix(dir, ".old"), dir);
 }
 
 // The file system's own exceptions become Errors that say which folder it was about.

@@ -43,10 +43,21 @@ std::filesystem::path folder_of(const std::filesystem::path& path) {
 
 }  // namespace
 
-FileWriter::FileWriter(std::filesystem::path path) : path_(std::move(path)), temporary_(path_) {
-  temporary_ += ".tmp";
-  fd_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  TARE_CHECK(fd_ >= 0, temporary_.string(), ": cannot create: ", system_reason(errno));
+FileWriter::FileWriter(std::filesystem::path path) : path_(std::move(path)) {
+  std::error_code none;  // no such file yet
+  for (int links = 0; std::filesystem::is_symlink(path_, none); ++links) {
+    TARE_CHECK(links < 40, path_.string(), ": too many links lead on from each other");
+    path_ = path_.parent_path() / std::filesystem::read_symlink(path_);
+  }
+  const auto status = std::filesystem::status(path_, none);
+  // A device or a pipe cannot be replaced.
+  const bool in_place = std::filesystem::exists(status) && !std::filesystem::is_regular_file(status);
+  const std::filesystem::path written =
+      in_place ? path_ : temporary_ = path_.string() + ".tmp-" + std::to_string(getpid());
+  fd_ =
+      open(written.c_str(), in_place ? O_WRONLY | O_CLOEXEC : O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (fd_ < 0) temporary_.clear();
+  TARE_CHECK(fd_ >= 0, written.string(), ": cannot create: ", system_reason(errno));
 }
 
 FileWriter::~FileWriter() {
@@ -64,7 +75,7 @@ void FileWriter::write(const void* data, int64_t bytes) {
     if (written < 0 && errno == EINTR) continue;
     const int error = written < 0 ? errno : 0;
     if (error == EFBIG) block.set_raised();
-    TARE_CHECK(written > 0, temporary_.string(), ": cannot write ", bytes,
+    TARE_CHECK(written > 0, path_.string(), ": cannot write ", bytes,
                " more bytes: ", error ? system_reason(error) : "the system took none");
     p += written;
     bytes -= written;
@@ -73,10 +84,11 @@ void FileWriter::write(const void* data, int64_t bytes) {
 
 void FileWriter::commit() {
   TARE_CHECK(fd_ >= 0, path_.string(), ": committed twice");
-  TARE_CHECK(fsync(fd_) == 0, temporary_.string(), ": cannot write to disk: ", system_reason(errno));
+  const bool in_place = temporary_.empty();
+  TARE_CHECK(in_place || fsync(fd_) == 0, path_.string(), ": cannot write to disk: ", system_reason(errno));
   // A network file system may report a full disk only here.
-  TARE_CHECK(close(std::exchange(fd_, -1)) == 0, temporary_.string(),
-             ": cannot close: ", system_reason(errno));
+  TARE_CHECK(close(std::exchange(fd_, -1)) == 0, path_.string(), ": cannot close: ", system_reason(errno));
+  if (in_place) return;
   TARE_CHECK(rename(temporary_.c_str(), path_.c_str()) == 0, path_.string(),
              ": cannot put the file in place: ", system_reason(errno));
   temporary_.clear();

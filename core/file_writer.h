@@ -8,9 +8,10 @@
 
 namespace tare {
 
-// Writes PATH.tmp beside PATH; commit() makes it durable and renames it over PATH. Without commit the
-// temporary file is removed and PATH is untouched. Every failure, a short write included, is an Error that
-// names the file and the cause; the signal that a file-size limit raises (SIGXFSZ) becomes an Error too.
+// Writes PATH.tmp-PID beside PATH; commit() makes it durable and renames it over PATH. Without commit the
+// temporary file is removed and PATH is untouched. A link is followed; a device or pipe is written in place.
+// Every failure, a short write included, is an Error that names the file and the cause; the signal that a
+// file-size limit raises (SIGXFSZ) becomes an Error too.
 class FileWriter {
  public:
   explicit FileWriter(std::filesystem::path path);

@@ -18,8 +18,7 @@ class HugePageSource final : public PageSource {
   void* map(int64_t bytes) override {
     // Map one huge page more than asked for, and give back what lies before and after the aligned part.
     const size_t padded = size_t(bytes + kHugePage);
-    void* raw =
-        mmap(nullptr, padded, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* raw = mmap(nullptr, padded, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (raw == MAP_FAILED) return nullptr;
     const uintptr_t begin = reinterpret_cast<uintptr_t>(raw);
     const uintptr_t aligned = (begin + kHugePage - 1) & ~uintptr_t(kHugePage - 1);

@@ -26,11 +26,14 @@ void check(const SamplingOptions& options) {
   TARE_CHECK(options.temperature >= 0 && std::isfinite(options.temperature), "sampling: a temperature of ",
              options.temperature, ", expected 0 or more");
   TARE_CHECK(options.top_k >= 0, "sampling: top_k is ", options.top_k, ", expected 0 (all) or more");
+  TARE_CHECK(options.vocabulary >= 0, "sampling: vocabulary is ", options.vocabulary,
+             ", expected 0 (all) or more");
 }
 
 int64_t choose_token(std::span<const double> logits, const SamplingOptions& options, int64_t index) {
   check(options);
   TARE_CHECK(!logits.empty(), "sampling: no logits");
+  if (options.vocabulary > 0) logits = logits.first(std::min(logits.size(), size_t(options.vocabulary)));
   for (size_t i = 0; i < logits.size(); ++i)
     TARE_CHECK(std::isfinite(logits[i]), "sampling: the logit of token ", i, " is ", logits[i]);
   const auto greatest = std::max_element(logits.begin(), logits.end());

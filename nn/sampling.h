@@ -10,10 +10,11 @@ namespace tare::nn {
 struct SamplingOptions {
   double temperature = 1;  // 0: always the most probable token
   int64_t top_k = 0;       // only the k most probable ones; 0: all
+  int64_t vocabulary = 0;  // only the first so many tokens; 0: all
   uint64_t seed = 0;
 };
 
-// Error on a negative or non-finite temperature or a negative top_k.
+// Error on a negative or non-finite temperature, a negative top_k or vocabulary.
 void check(const SamplingOptions& options);
 
 // Token `index` of a text: drawn from softmax(logits / temperature) over the top_k greatest logits, by the

@@ -3,6 +3,8 @@
 
 #include <cmath>
 
+#include "tare/core/json.h"
+
 namespace tare::optim {
 
 AdamW::AdamW(const std::vector<ParamGroup>& groups, const AdamWOptions& options)
@@ -14,8 +16,9 @@ AdamW::AdamW(const std::vector<ParamGroup>& groups, const AdamWOptions& options)
 }
 
 std::string AdamW::settings() const {
-  return detail::concat("beta1=", options_.beta1, ",beta2=", options_.beta2, ",eps=", options_.eps,
-                        ",weight_decay=", options_.weight_decay);
+  const auto text = [](double value) { return Json(value).dump(); };  // every digit
+  return detail::concat("beta1=", text(options_.beta1), ",beta2=", text(options_.beta2),
+                        ",eps=", text(options_.eps), ",weight_decay=", text(options_.weight_decay));
 }
 
 void AdamW::update(const TensorTable& table, const Tensor& step_state) {

@@ -3,6 +3,8 @@
 
 #include <cmath>
 
+#include "tare/core/json.h"
+
 namespace tare::optim {
 
 Sgd::Sgd(const std::vector<ParamGroup>& groups, const SgdOptions& options)
@@ -20,8 +22,9 @@ Sgd::Sgd(const std::vector<ParamGroup>& groups, const SgdOptions& options)
 }
 
 std::string Sgd::settings() const {
-  return detail::concat("momentum=", options_.momentum, ",dampening=", options_.dampening,
-                        ",nesterov=", options_.nesterov, ",weight_decay=", options_.weight_decay);
+  const auto text = [](double value) { return Json(value).dump(); };  // every digit
+  return detail::concat("momentum=", text(options_.momentum), ",dampening=", text(options_.dampening),
+                        ",nesterov=", options_.nesterov, ",weight_decay=", text(options_.weight_decay));
 }
 
 void Sgd::update(const TensorTable& table, const Tensor& step_state) {

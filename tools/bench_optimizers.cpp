@@ -57,7 +57,8 @@ void measure_row(const OptimizersOptions& options) {
     std::snprintf(text, sizeof text, "loss %.4f, %.1f ms/step", r.loss, 1e3 * r.seconds);
     progress.show(r.step, text);
   };
-  const bench::OptimizerRow row = bench::measure_optimizer(run, parse_windows(options.eval_windows), show);
+  const bench::OptimizerRow row =
+      bench::measure_optimizer(run, parse_windows(options.eval_windows), start_rss_bytes(), show);
   progress.finish();
   write_json(options.json, row_json(row));
 }

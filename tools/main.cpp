@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The `tare` command: reads the command line and hands over to a sub-command.
+#include <csignal>
 #include <cstdio>
 #include <exception>
 
@@ -8,6 +9,7 @@
 
 int main(int argc, char** argv) {
   tare::tools::start_rss_bytes();
+  std::signal(SIGXFSZ, SIG_IGN);  // a write beyond a size limit is an error like any other
   CLI::App app("Tare: training with every byte accounted for", "tare");
   app.set_version_flag("--version", tare::version());
   app.require_subcommand(1);

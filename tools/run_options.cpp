@@ -2,6 +2,7 @@
 #include "tare/tools/run_options.h"
 
 #include <charconv>
+#include <type_traits>
 
 #include "tare/data/default_text.h"
 
@@ -29,7 +30,10 @@ void add_run_options(CLI::App& command, train::TextRunOptions& run) {
 void append_run_options(std::vector<std::string>& words, const train::TextRunOptions& run) {
   const auto add = [&words](const char* option, const auto& value) {
     words.push_back(option);
-    words.push_back(detail::concat(value));
+    if constexpr (std::is_same_v<std::decay_t<decltype(value)>, double>)
+      words.push_back(Json(value).dump());  // every digit
+    else
+      words.push_back(detail::concat(value));
   };
   add("--text", run.text);
   add("--model", run.model);

@@ -25,6 +25,7 @@ struct TrainCommand {
   int64_t eval_every = 0, save_every = 0;
   std::string eval_windows = "64";
   std::string save, resume, log, json;
+  bool model_given = false;
 };
 
 // --lr and --weight-decay become options of the optimizer's text, where they may stand only once.
@@ -36,7 +37,7 @@ void add_optimizer_option(std::string& text, const char* key, const char* flag,
   const bool given = colon != std::string::npos && (text.find(":" + option) != std::string::npos ||
                                                     text.find("," + option) != std::string::npos);
   TARE_CHECK(!given, flag, ": --optimizer ", text, " already has ", key);
-  text += detail::concat(colon == std::string::npos ? ":" : ",", option, *value);
+  text += detail::concat(colon == std::string::npos ? ":" : ",", option, Json(*value).dump());
 }
 
 class TrainLoop {
@@ -45,6 +46,7 @@ class TrainLoop {
   int run();
 
  private:
+  void train();
   void step();
   void evaluate(int64_t windows, const char* when);
   void save();
@@ -60,10 +62,15 @@ class TrainLoop {
   std::vector<double> losses_, seconds_;
   int64_t first_step_ = 0, saved_at_ = -1;
   train::Evaluation evaluation_;
+  Json evaluations_ = Json::array();
 };
 
+std::filesystem::path checkpoint_of(const TrainCommand& command) {
+  return command.resume.empty() || command.model_given ? "" : resolve_checkpoint(command.resume);
+}
+
 TrainLoop::TrainLoop(const TrainCommand& command)
-    : command_(command), run_(command.run), progress_("step", command.run.steps) {
+    : command_(command), run_(command.run, checkpoint_of(command)), progress_("step", command.run.steps) {
   if (!command.save.empty()) check_checkpoint_target(command.save);
   if (!command.resume.empty())
     for (const std::string& warning : run_.resume(command.resume)) progress_.print("warning: " + warning);
@@ -106,15 +113,22 @@ void TrainLoop::step() {
 }
 
 void TrainLoop::evaluate(int64_t windows, const char* when) {
-  evaluation_ = run_.evaluate(windows);
+  evaluation_ = run_.evaluate(windows, [&](int64_t done, int64_t of) {
+    progress_.show(run_.steps_done(), detail::concat("evaluating, window ", done, " of ", of));
+    return !stop_.requested();
+  });
+  if (stop_.requested()) when = ", interrupted";
   progress_.print(detail::concat("step ", run_.steps_done(), ": held-out loss ", evaluation_.loss,
                                  " nats per byte over ", evaluation_.windows, " of ",
                                  evaluation_.windows_available, " windows", when));
-  log(Json::object({{"event", "evaluation"},
-                    {"step", run_.steps_done()},
-                    {"heldout_loss", evaluation_.loss},
-                    {"heldout_windows", evaluation_.windows},
-                    {"heldout_tokens", evaluation_.tokens}}));
+  Json entry = Json::object({{"event", "evaluation"},
+                             {"step", run_.steps_done()},
+                             {"heldout_loss", evaluation_.loss},
+                             {"heldout_windows", evaluation_.windows},
+                             {"heldout_windows_available", evaluation_.windows_available},
+                             {"heldout_tokens", evaluation_.tokens}});
+  log(entry);
+  evaluations_.push_back(entry);
 }
 
 void TrainLoop::save() {
@@ -133,6 +147,7 @@ Json TrainLoop::summary() const {
   if (evaluation_.windows > 0) {
     j.set("heldout_loss", evaluation_.loss);
     j.set("heldout_windows", evaluation_.windows);
+    j.set("heldout_windows_available", evaluation_.windows_available);
     j.set("heldout_tokens", evaluation_.tokens);
   }
   if (!seconds_.empty()) {
@@ -146,14 +161,15 @@ Json TrainLoop::summary() const {
   for (int c = 0; c < kCategories; ++c) peak.set(name_of(Category(c)), memory.at_peak[size_t(c)]);
   j.set("peak_bytes", memory.peak_total);
   j.set("peak", peak);
-  j.set("rss_peak_bytes", peak_rss_bytes());
+  j.set("evaluations", evaluations_);
+  j.set("rss_peak_bytes", peak_rss_bytes() - start_rss_bytes());
   j.set("interrupted", stop_.requested());
   j.set("run", run_.describe());
   j.set("machine", describe_machine());
   return j;
 }
 
-int TrainLoop::run() {
+void TrainLoop::train() {
   while (!run_.done() && !stop_.requested()) {
     step();
     const int64_t at = run_.steps_done();
@@ -161,6 +177,15 @@ int TrainLoop::run() {
     if (command_.eval_every > 0 && at % command_.eval_every == 0 && !last)
       evaluate(parse_windows(command_.eval_windows), "");
     if (command_.save_every > 0 && at % command_.save_every == 0 && !last) save();
+  }
+}
+
+int TrainLoop::run() {
+  try {
+    train();
+  } catch (...) {  // a gradient that is not finite, a full disk under the log: what was trained is kept
+    if (run_.steps_done() > first_step_) save();
+    throw;
   }
   save();  // before the last evaluation: what was trained is safe
   if (!stop_.requested()) evaluate(0, ", all of them");
@@ -199,12 +224,15 @@ int run(const CLI::App& command, TrainCommand& options) {
   if (options.save.empty()) options.save = options.resume;
   TARE_CHECK(options.save_every == 0 || !options.save.empty(), "--save-every: needs --save DIR");
   parse_windows(options.eval_windows);
+  TARE_CHECK(options.eval_every > 0 || command.count("--eval-windows") == 0,
+             "--eval-windows: needs --eval-every N; the evaluation at the end takes all windows");
   const bool optimizer_given = command.count("--optimizer") > 0;
   if (!options.resume.empty()) {
     fill_from_checkpoint(command, options);
     TARE_CHECK(optimizer_given || (!options.lr && !options.weight_decay),
                "--resume takes learning rate and weight decay from the checkpoint");
   }
+  options.model_given = command.count("--model") > 0;
   resolve_text(options.run);
   add_optimizer_option(options.run.optimizer, "lr", "--lr", options.lr);
   add_optimizer_option(options.run.optimizer, "weight_decay", "--weight-decay", options.weight_decay);
@@ -233,7 +261,8 @@ void add_train(CLI::App& app, int& status) {
       "Folder for the checkpoint, written at the end and on Ctrl-C or SIGTERM (default: that of --resume)");
   command->add_option("--save-every", options->save_every, "Also save every so many steps");
   command->add_option("--resume", options->resume,
-                      "Go on from this checkpoint; its options are the defaults");
+                      "Go on from this checkpoint, with its text, model, optimizer, steps and seed; how to "
+                      "save, evaluate and log is given anew");
   command->add_option("--log", options->log, "Write every step as a line of JSON to this file");
   command->add_option("--json", options->json, "Also write the summary as JSON to this file (- is stdout)");
   command->callback([command, options, &status] { status = run(*command, *options); });

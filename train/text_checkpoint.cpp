@@ -29,13 +29,15 @@ Json read_state(const std::filesystem::path& folder) {
 }  // namespace
 
 void TextRun::save(const std::filesystem::path& dir) {
+  Json run = describe();
+  run.set("text", std::filesystem::absolute(options_.text).string());  // found from any working folder
   Json state = Json::object({{"format", kFormat},
                              {"tare", version()},
                              {"global_step", steps_done()},
-                             {"windows_drawn", loader_->drawn()},
+                             {"windows_drawn", steps_done() * options_.batch},
                              {"isa", std::string(name_of(active_isa()))},
                              {"threads", num_threads()},
-                             {"run", describe()}});
+                             {"run", run}});
   write_checkpoint(dir, [&](const std::filesystem::path& folder) {
     model_->save_pretrained(folder);
     save_safetensors(folder / kOptimizerFile, optimizer_->state(), optimizer_->metadata());
@@ -69,6 +71,10 @@ std::vector<std::string> TextRun::resume(const std::filesystem::path& dir) {
   for (const char* field : kFixed)
     TARE_CHECK(saved.at(field) == mine.at(field), "resume ", dir, ": ", field, " was ",
                saved.at(field).dump(), ", this run has ", mine.at(field).dump());
+
+  const auto config = nn::Gpt2Config::from_file(folder / "config.json");
+  TARE_CHECK(config == model_->config(), "resume ", dir, ": model was ", config.to_json().dump(),
+             ", this run has ", model_->config().to_json().dump());
 
   const SafetensorsFile optimizer(folder / kOptimizerFile);
   optim::NamedTensors tensors;

@@ -37,10 +37,12 @@ void check_options(const TextRunOptions& o) {
   TARE_CHECK(std::isfinite(o.clip) && o.clip >= 0, "clip ", o.clip, ": expected a finite norm of at least 0");
 }
 
-nn::Gpt2Config config_of(const TextRunOptions& o) {
-  const bool folder = std::filesystem::is_directory(o.model);
-  nn::Gpt2Config config = folder ? nn::Gpt2Config::from_file(std::filesystem::path(o.model) / "config.json")
-                                 : nn::Gpt2Config::preset(o.model);
+// Of the checkpoint, if there is one.
+nn::Gpt2Config config_of(const TextRunOptions& o, const std::filesystem::path& checkpoint) {
+  std::filesystem::path folder = checkpoint;
+  if (folder.empty() && std::filesystem::is_directory(o.model)) folder = o.model;
+  nn::Gpt2Config config =
+      folder.empty() ? nn::Gpt2Config::preset(o.model) : nn::Gpt2Config::from_file(folder / "config.json");
   TARE_CHECK(o.seq <= config.n_positions, "seq ", o.seq, " exceeds the ", config.n_positions,
              " positions of model ", o.model);
   TARE_CHECK(config.vocab_size >= data::ByteTokenizer::kVocabSize, "model ", o.model, " has a vocabulary of ",
@@ -49,13 +51,15 @@ nn::Gpt2Config config_of(const TextRunOptions& o) {
   return config;
 }
 
-std::unique_ptr<nn::Gpt2> make_model(const TextRunOptions& o, const nn::Gpt2Config& config) {
-  auto model = std::make_unique<nn::Gpt2>(config);
-  if (std::filesystem::is_directory(o.model))
-    model->load_pretrained(o.model);
-  else
-    model->initialize(o.seed);
-  return model;
+std::unique_ptr<optim::Optimizer> make_optimizer(const TextRunOptions& o,
+                                                 const std::vector<optim::ParamGroup>& groups) {
+  auto optimizer = optim::make_optimizer(o.optimizer, groups);
+  LrSchedule schedule = optimizer->schedule();
+  schedule.shape = optim::schedule_shape(o.schedule);
+  schedule.warmup = o.warmup;
+  schedule.total = o.steps;
+  optimizer->set_schedule(schedule);
+  return optimizer;
 }
 
 std::vector<optim::ParamGroup> param_groups(nn::Module& model) {
@@ -67,20 +71,19 @@ std::vector<optim::ParamGroup> param_groups(nn::Module& model) {
 
 }  // namespace
 
-TextRun::TextRun(const TextRunOptions& options) : options_(options) {
+TextRun::TextRun(const TextRunOptions& options, const std::filesystem::path& checkpoint) : options_(options) {
   check_options(options_);
+  make_optimizer(options_, {{{Var::parameter(Tensor::zeros({1}), "any")}}});  // are its options right?
   text_ = std::make_unique<data::TextDataset>(options_.text);
-  const nn::Gpt2Config config = config_of(options_);
   data::WindowSampler(text_->train(), options_.seq, options_.seed);  // is the text long enough?
   text_hash_ = text_->hash();
-  model_ = make_model(options_, config);
+  model_ = std::make_unique<nn::Gpt2>(config_of(options_, checkpoint));
+  if (checkpoint.empty() && std::filesystem::is_directory(options_.model))
+    model_->load_pretrained(options_.model);
+  else if (checkpoint.empty())
+    model_->initialize(options_.seed);
   model_->train();
-  optimizer_ = optim::make_optimizer(options_.optimizer, param_groups(*model_));
-  LrSchedule schedule = optimizer_->schedule();
-  schedule.shape = optim::schedule_shape(options_.schedule);
-  schedule.warmup = options_.warmup;
-  schedule.total = options_.steps;
-  optimizer_->set_schedule(schedule);
+  optimizer_ = make_optimizer(options_, param_groups(*model_));
   loader_ = std::make_unique<data::TextLoader>(*text_, options_.batch, options_.seq, options_.seed);
 }
 
@@ -112,24 +115,24 @@ StepResult TextRun::step() {
   return result;
 }
 
-Evaluation TextRun::evaluate(int64_t windows) {
+Evaluation TextRun::evaluate(int64_t windows, const std::function<bool(int64_t, int64_t)>& go_on) {
   const data::EvaluationWindows all(text_->heldout(), options_.seq);
   Evaluation result;
   result.windows_available = all.count;
-  result.windows = windows == 0 ? all.count : std::min(windows, all.count);
+  const int64_t wanted = windows == 0 ? all.count : std::min(windows, all.count);
   const nn::EvalScope eval(*model_);
   double sum = 0;
-  for (int64_t done = 0; done < result.windows;) {
+  while (result.windows < wanted && (!go_on || go_on(result.windows, wanted))) {
     std::vector<int64_t> chosen;
-    for (; done < result.windows && int64_t(chosen.size()) < kEvaluationBatch; ++done)
-      chosen.push_back(all.spread(done, result.windows));
+    for (; result.windows < wanted && int64_t(chosen.size()) < kEvaluationBatch; ++result.windows)
+      chosen.push_back(all.spread(result.windows, wanted));
     const data::TextBatch batch = data::evaluation_batch(*text_, all, chosen);
     const LossSum loss =
         linear_cross_entropy(model_->hidden({.ids = batch.ids}), model_->head_weight(), batch.targets);
     sum += loss.sum.value().item<double>();
     result.tokens += loss.count;
   }
-  result.loss = sum / double(result.tokens);
+  if (result.tokens > 0) result.loss = sum / double(result.tokens);
   return result;
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -49,16 +50,18 @@ struct Evaluation {
 // Model, optimizer, schedule and data of one run.
 class TextRun {
  public:
-  // Error that names the option and what was wrong with it, before the model is made.
-  explicit TextRun(const TextRunOptions& options);
+  // Error that names the option and what was wrong with it, before the model is made. With a checkpoint, the
+  // model has the checkpoint's architecture, whatever options.model says, and awaits resume().
+  explicit TextRun(const TextRunOptions& options, const std::filesystem::path& checkpoint = {});
   ~TextRun();
 
   StepResult step();
   int64_t steps_done() const { return optimizer_->updates(); }
   bool done() const { return steps_done() >= options_.steps; }
 
-  // The mean loss over `windows` of the held-out tenth, spread evenly; 0 is all of them.
-  Evaluation evaluate(int64_t windows);
+  // The mean loss over `windows` of the held-out tenth, spread evenly; 0 is all of them. go_on(done, of) is
+  // asked now and then; false ends the evaluation early: what it says then is of the windows that were done.
+  Evaluation evaluate(int64_t windows, const std::function<bool(int64_t done, int64_t of)>& go_on = {});
 
   // A checkpoint folder: the model as save_pretrained writes it, optimizer.safetensors and
   // trainer_state.json. What stood at `dir` is replaced in one exchange.

@@ -13,6 +13,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "tare/core/tensor.h"
+
 #include "tests/support/expect_error.h"
 
 namespace tare {
@@ -273,6 +275,10 @@ TEST(PageSource, HugePagesAreAlignedZeroAndReturned) {
   EXPECT_TRUE(pages->is_backed());
   EXPECT_FALSE(virtual_page_source()->is_backed());
   EXPECT_ERROR(page_source_of(Device{DeviceType::cuda, 0}), "cuda:0", "no CUDA");
+}
+
+TEST(PageSource, MoreThanTheMachineHasIsRefusedWithTheNumbers) {
+  EXPECT_ERROR(Tensor::empty({int64_t(1) << 46}), "out of memory", "asked for 281474976710656 bytes");
 }
 
 }  // namespace

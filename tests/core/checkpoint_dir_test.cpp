@@ -93,6 +93,7 @@ TEST_P(CheckpointDir, ASaveReplacesTheWholeFolder) {
 TEST_P(CheckpointDir, AKillAtAnyMomentLeavesThePreviousOrTheNextWhole) {
   set_num_threads(1);  // the child is a copy of this thread alone
   save(dir_, 1, GetParam());
+  put_file(dir_ / "notes.txt", "mine");
   const auto whole = test::run_and_kill_at(-1, [&] { save(dir_, 2, GetParam()); });
   if (!whole) GTEST_SKIP() << "this system does not let a process trace its child";
   ASSERT_EQ(whole->exit_code, 0);
@@ -121,6 +122,7 @@ TEST_P(CheckpointDir, AKillAtAnyMomentLeavesThePreviousOrTheNextWhole) {
   EXPECT_GE(outcomes.size(), 2u) << "no kill came before the swap, or none after it";
   save(dir_, next, GetParam());
   EXPECT_EQ(version_of(dir_), next);
+  EXPECT_TRUE(fs::exists(dir_ / "notes.txt")) << "a file of the user's was lost";
   EXPECT_EQ(names_in(temp_.path()), std::set<std::string>{"run"}) << "a killed save left something behind";
 }
 

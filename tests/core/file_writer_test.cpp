@@ -4,6 +4,7 @@
 
 #include <csignal>
 #include <functional>
+#include <iterator>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -22,6 +23,10 @@ namespace {
 using test::put_file;
 using test::read_file;
 using test::TempDir;
+
+int64_t files_in(const TempDir& dir) {
+  return std::distance(std::filesystem::directory_iterator(dir.path()), {});
+}
 
 // Runs `f` in a child that may not write files beyond `bytes`, and returns the message of its Error.
 std::string error_under_size_limit(rlim_t bytes, bool ignore_signal, const std::function<void()>& f) {
@@ -60,13 +65,13 @@ TEST(FileWriter, NothingIsSeenBeforeCommitAndAllOfItAfter) {
     EXPECT_EQ(read_file(dir / "f"), "old");
   }
   EXPECT_EQ(read_file(dir / "f"), "old");
-  EXPECT_FALSE(std::filesystem::exists(dir / "f.tmp"));
+  EXPECT_EQ(files_in(dir), 1);
   FileWriter file(dir / "f");
   file.write("new ");
   file.write("content");
   file.commit();
   EXPECT_EQ(read_file(dir / "f"), "new content");
-  EXPECT_FALSE(std::filesystem::exists(dir / "f.tmp"));
+  EXPECT_EQ(files_in(dir), 1);
   EXPECT_ERROR(file.write("more"), "after commit");
 }
 
@@ -82,7 +87,7 @@ TEST(FileWriter, AFullDiskIsAnErrorAndTheOldFileStays) {
     EXPECT_NE(message.find("w.safetensors"), message.npos) << message;
     EXPECT_NE(message.find("File too large"), message.npos) << message;
     EXPECT_EQ(read_file(dir / "w.safetensors"), "old");
-    EXPECT_FALSE(std::filesystem::exists(dir / "w.safetensors.tmp"));
+    EXPECT_EQ(files_in(dir), 1);
   }
 }
 
@@ -102,9 +107,32 @@ TEST(FileWriter, TheSizeLimitsSignalIsNotDeliveredLater) {
 TEST(FileWriter, ADeviceWithoutSpaceIsAnError) {
   if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "no /dev/full here";
   const TempDir dir;
-  std::filesystem::create_symlink("/dev/full", dir / "f.tmp");  // the temporary file leads to the full device
-  EXPECT_ERROR(write_file(dir / "f", "x"), "f.tmp", "No space left");
-  EXPECT_FALSE(std::filesystem::exists(dir / "f"));
+  std::filesystem::create_symlink("/dev/full", dir / "f");
+  EXPECT_ERROR(write_file(dir / "f", "x"), "/dev/full", "No space left");
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/full"));
+}
+
+TEST(FileWriter, DevicesAndPipesAreWrittenInPlaceAndLinksAreFollowed) {
+  const TempDir dir;
+  write_file("/dev/null", "x");
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
+
+  put_file(dir / "target", "old");
+  std::filesystem::create_symlink("target", dir / "link");
+  write_file(dir / "link", "through the link");
+  EXPECT_TRUE(std::filesystem::is_symlink(dir / "link"));
+  EXPECT_EQ(read_file(dir / "target"), "through the link");
+
+  std::filesystem::create_symlink("none yet", dir / "dangling");
+  write_file(dir / "dangling", "made");
+  EXPECT_EQ(read_file(dir / "none yet"), "made");
+}
+
+TEST(FileWriter, AFileOfTheUsersBesideItStays) {
+  const TempDir dir;
+  put_file(dir / "f.tmp", "mine");
+  write_file(dir / "f", "x");
+  EXPECT_EQ(read_file(dir / "f.tmp"), "mine");
 }
 
 TEST(FileWriter, AFolderThatIsNotThereIsNamed) {

@@ -16,6 +16,15 @@ namespace {
 
 const std::vector<double> kLogits{1.0, 3.0, -2.0, 3.0, 0.5};
 
+TEST(Sampling, OnlyTheFirstTokensOfAVocabularyMayBeChosen) {
+  std::vector<double> logits(300, 0.0);
+  logits[299] = 50;
+  EXPECT_EQ(choose_token(logits, {.temperature = 0}, 0), 299);
+  logits[17] = 1;
+  EXPECT_EQ(choose_token(logits, {.temperature = 0, .vocabulary = 256}, 0), 17);
+  for (int64_t i = 0; i < 200; ++i) EXPECT_LT(choose_token(logits, {.vocabulary = 256, .seed = 4}, i), 256);
+}
+
 TEST(Sampling, TemperatureZeroTakesTheFirstGreatest) {
   for (int64_t i = 0; i < 5; ++i) EXPECT_EQ(choose_token(kLogits, {.temperature = 0, .seed = 9}, i), 1);
 }

@@ -155,6 +155,19 @@ TEST_F(CliTest, StoppedBySigtermAndResumedItEqualsTheStraightRun) {
   EXPECT_EQ(weights(path("straight")), weights(path("stopped")));
 }
 
+TEST_F(CliTest, WhatWasTrainedBeforeAGradientBurstIsSaved) {
+  Command command(dir_, train({"--lr", "1e38", "--schedule", "constant", "--save", path("saved")}));
+  EXPECT_EQ(command.wait(), 1);
+  EXPECT_NE(command.err().find("is not finite; nothing was changed"), std::string::npos) << command.err();
+  EXPECT_GE(Json::parse_file(path("saved/trainer_state.json")).at("global_step").as_int(), 1);
+}
+
+TEST_F(CliTest, ADeviceTakesTheJson) {
+  Command command(dir_, {"info", "--json", "/dev/null"});
+  EXPECT_EQ(command.wait(), 0) << command.err();
+  EXPECT_TRUE(fs::is_character_file("/dev/null"));
+}
+
 TEST_F(CliTest, WhatIsWrongIsOneClearLineAndANonZeroStatus) {
   const auto with_text = [&](const std::string& text) {
     return std::vector<std::string>{"train", "--text", text, "--steps", "2", "--seq", "64"};
@@ -170,6 +183,7 @@ TEST_F(CliTest, WhatIsWrongIsOneClearLineAndANonZeroStatus) {
   expect_fault(train({"--eval-windows", "some"}), "--eval-windows some");
   expect_fault(train({"--save-every", "2"}), "--save DIR");
   expect_fault(train({"--resume", path("nowhere")}), "nowhere");
+  expect_fault(train({"--eval-windows", "8"}), "needs --eval-every");
   expect_fault({"generate", "--model", path("nowhere"), "--prompt", "x"}, "nowhere");
   expect_fault({"bench", "kernels", "--filter", "("}, "regular expression");
   expect_fault({"trane"}, "subcommand is required");

@@ -113,6 +113,50 @@ TEST_F(TextRunTest, ACheckpointIsAModelToStartFrom) {
   EXPECT_EQ(other.steps_done(), 0);
 }
 
+TEST_F(TextRunTest, ARunGoesOnWithoutTheFolderThatItsModelCameFrom) {
+  TextRun first(options());
+  first.step();
+  first.save(dir_ / "origin");
+  TextRunOptions o = options();
+  o.model = (dir_ / "origin").string();
+  TextRun run(o);
+  run.step();
+  run.save(dir_ / "checkpoint");
+  fs::remove_all(dir_ / "origin");
+  TextRun resumed(TextRun::options_of(dir_ / "checkpoint"), dir_ / "checkpoint");
+  resumed.resume(dir_ / "checkpoint");
+  EXPECT_EQ(weights(run), weights(resumed));
+}
+
+TEST_F(TextRunTest, AnotherArchitectureOfTheSameSizeIsAnError) {
+  TextRun run(options());
+  run.save(dir_ / "origin");
+  run.save(dir_ / "checkpoint");
+  Json config = Json::parse_file(dir_ / "origin" / "config.json");
+  config.set("n_head", 8);
+  std::ofstream(dir_ / "origin" / "config.json") << config.dump();
+  TextRunOptions o = options();
+  o.model = (dir_ / "origin").string();
+  TextRun other(o);
+  EXPECT_THROW(other.resume(dir_ / "checkpoint"), Error);
+}
+
+TEST_F(TextRunTest, AnEvaluationCanBeCutShort) {
+  TextRun run(options());
+  int64_t asked = 0;
+  const Evaluation all = run.evaluate(0);
+  const Evaluation cut = run.evaluate(0, [&](int64_t done, int64_t of) {
+    EXPECT_EQ(of, all.windows);
+    ++asked;
+    return done == 0;
+  });
+  EXPECT_EQ(asked, 2);
+  EXPECT_EQ(cut.windows, 16);
+  EXPECT_GT(all.windows, 16);
+  EXPECT_EQ(cut.tokens, 16 * options().seq);
+  EXPECT_EQ(run.evaluate(0, [](int64_t, int64_t) { return false; }).tokens, 0);
+}
+
 TEST_F(TextRunTest, OtherOptionsThanTheCheckpointsAreErrorsThatNameTheField) {
   {
     TextRun run(options());
