@@ -9,10 +9,10 @@
 namespace tare::kernels {
 
 // Adds the sum of squares of all gradients, over loss_scale^2, to grad_norm_sq of `state`. A gradient that is
-// not finite (or, in f64, whose squares overflow) sets found_inf and, if it is the first, first_nonfinite =
-// first_index + its number in the table. The table is cut into pieces of kNormPiece elements whatever the
-// number of threads; sums run in f32 lanes, f64 between runs of 1,024 elements (f64 for f64). `scratch`:
-// grad_norm_scratch_bytes(table) u8.
+// not finite (or at which a sum of squares overflows f64) sets found_inf and, if it is the first,
+// first_nonfinite = first_index + its number in the table. The table is cut into pieces of kNormPiece
+// elements whatever the number of threads; sums run in f32 lanes, f64 between runs of 1,024 elements (f64 for
+// f64). `scratch`: grad_norm_scratch_bytes(table) u8.
 void grad_norm(const TensorTable& table, int64_t first_index, Tensor& scratch, Tensor& state);
 int64_t grad_norm_scratch_bytes(const TensorTable& table);
 

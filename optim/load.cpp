@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reading an optimizer's states back.
 #include <charconv>
+#include <set>
 
 #include "tare/kernels/step.h"
 #include "tare/optim/optimizer.h"
@@ -9,6 +10,8 @@ namespace tare::optim {
 namespace {
 
 using Metadata = std::map<std::string, std::string>;
+
+const std::string kSkipped = "skipped.";  // a parameter's name follows
 
 const std::string& field(const Metadata& m, const std::string& key) {
   const auto it = m.find(key);
@@ -37,14 +40,20 @@ void Optimizer::load(const NamedTensors& state, const Metadata& metadata) {
   std::map<std::string, Tensor> given;
   for (const auto& [key, tensor] : state)
     TARE_CHECK(given.emplace(key, tensor).second, "optimizer state: \"", key, "\" stands twice");
+  std::set<std::string> known;  // fields about single parameters
   std::vector<Slot> slots = slots_;
   for (size_t i = 0; i < params_.size(); ++i) {
-    const auto skipped = metadata.find("skipped." + params_[i].name());
+    const auto skipped = metadata.find(kSkipped + params_[i].name());
     slots[i].skipped = skipped == metadata.end() ? 0 : count_field(skipped->first, skipped->second);
-    // A parameter that never had a gradient has no states.
-    const bool expected = slots[i].skipped < step.update;
+    TARE_CHECK(slots[i].skipped <= step.update, "optimizer state: ", kSkipped, params_[i].name(), " is ",
+               slots[i].skipped, ", more than the ", step.update, " updates of the run");
+    known.insert(kSkipped + params_[i].name());
+    const auto key_of = [&](size_t k) { return params_[i].name() + "." + state_names_[k]; };
+    // A parameter that was in no update may have states, of a step that was skipped, or none; never some.
+    bool expected = slots[i].skipped < step.update;
+    for (size_t k = 0; k < state_names_.size(); ++k) expected = expected || given.contains(key_of(k));
     for (size_t k = 0; k < state_names_.size(); ++k) {
-      const std::string key = params_[i].name() + "." + state_names_[k];
+      const std::string key = key_of(k);
       const auto it = given.find(key);
       if (it == given.end()) {
         TARE_CHECK(!expected, "optimizer state: \"", key, "\" is missing");
@@ -61,6 +70,9 @@ void Optimizer::load(const NamedTensors& state, const Metadata& metadata) {
   }
   TARE_CHECK(given.empty(), "optimizer state: \"", given.begin()->first,
              "\" belongs to no parameter of this run");
+  for (const auto& [key, value] : metadata)
+    TARE_CHECK(!key.starts_with(kSkipped) || known.contains(key), "optimizer state: \"", key,
+               "\" belongs to no parameter of this run");
   for (size_t i = 0; i < params_.size(); ++i)
     for (Tensor& tensor : slots[i].states) {
       if (!tensor.defined()) continue;

@@ -38,7 +38,8 @@ struct StepReport {
   int64_t update = 0;    // updates done, this one included if it stepped
   double grad_norm = 0;  // L2 over all gradients, before clipping
   double learning_rate = 0;
-  std::string nonfinite;  // name of the first parameter whose gradient was not finite, else ""
+  // Name of a parameter whose gradient was not finite, the first of its dtype, else "".
+  std::string nonfinite;
 };
 
 class Optimizer {
@@ -67,7 +68,7 @@ class Optimizer {
   // updates, the optimizer's name, version and settings.
   std::map<std::string, std::string> metadata() const;
   // Copies states and counts. Error, before anything is changed, that names a state which is missing,
-  // unexpected or has another shape or dtype, another optimizer, or another version.
+  // unexpected or has another shape or dtype, a count that cannot be, another optimizer, or another version.
   void load(const NamedTensors& state, const std::map<std::string, std::string>& metadata);
 
   virtual std::string name() const = 0;         // "adamw"

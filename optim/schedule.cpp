@@ -30,6 +30,8 @@ void check(const LrSchedule& s) {
              " must be finite and not negative");
   TARE_CHECK(std::isfinite(s.minimum) && s.minimum >= 0 && s.minimum <= s.peak, "schedule: minimum ",
              s.minimum, " must lie between 0 and the learning rate ", s.peak);
+  TARE_CHECK(s.shape != ScheduleShape::constant || s.minimum == 0, "schedule: a minimum of ", s.minimum,
+             " does nothing to a constant learning rate");
   TARE_CHECK(s.warmup >= 0, "schedule: warm-up of ", s.warmup, " updates");
   TARE_CHECK(s.total >= 1, "schedule: a total of ", s.total, " updates; expected at least 1");
   TARE_CHECK(s.shape == ScheduleShape::constant || s.warmup <= s.total, "schedule: a warm-up of ", s.warmup,

@@ -50,6 +50,14 @@ template <class T> NormPiece norm_of_piece(const TensorTable& table, int64_t beg
   return piece;
 }
 
+// Number of the entry that holds an element of the table.
+int64_t entry_at(const TensorTable& table, int64_t element) {
+  int64_t number = 0;
+  walk_table(table, element, element + 1,
+             [&](const TensorEntry& e, int64_t, int64_t) { number = &e - table.host().data(); });
+  return number;
+}
+
 }  // namespace
 
 void grad_norm(const TensorTable& table, int64_t first_index, Tensor& scratch, Tensor& state) {
@@ -62,14 +70,14 @@ void grad_norm(const TensorTable& table, int64_t first_index, Tensor& scratch, T
     });
   });
   StepState& s = *static_cast<StepState*>(state.mutable_raw());
-  double total = 0;
+  const double scale_sq = double(s.loss_scale) * double(s.loss_scale);
   for (int64_t i = 0; i < count; ++i) {
-    total += pieces[i].sum_of_squares;
-    if (pieces[i].first_nonfinite < 0) continue;
-    if (s.found_inf == 0) s.first_nonfinite = int32_t(first_index + pieces[i].first_nonfinite);
+    s.grad_norm_sq += pieces[i].sum_of_squares / scale_sq;
+    if (std::isfinite(s.grad_norm_sq) || s.found_inf != 0) continue;
     s.found_inf = 1;
+    const int64_t bad = pieces[i].first_nonfinite;
+    s.first_nonfinite = int32_t(first_index + (bad >= 0 ? bad : entry_at(table, i * kNormPiece)));
   }
-  s.grad_norm_sq += total / (double(s.loss_scale) * double(s.loss_scale));
 }
 
 }  // namespace tare::kernels::cpu

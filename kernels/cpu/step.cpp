@@ -13,7 +13,7 @@ StepState& state_of(Tensor& state) { return *static_cast<StepState*>(state.mutab
 
 void begin_step(const LrSchedule& schedule, Tensor& state) {
   StepState& s = state_of(state);
-  s.learning_rate = float(learning_rate_at(schedule, s.update));
+  s.learning_rate = learning_rate_at(schedule, s.update);
   s.grad_norm_sq = 0;
   s.grad_norm = 0;
   s.clip_coefficient = 1;
@@ -23,9 +23,8 @@ void begin_step(const LrSchedule& schedule, Tensor& state) {
 
 void finish_grad_norm(double max_norm, Tensor& state) {
   StepState& s = state_of(state);
-  const double norm = std::sqrt(s.grad_norm_sq);
-  s.grad_norm = float(norm);
-  s.clip_coefficient = max_norm > 0 ? float(std::min(1.0, max_norm / (norm + 1e-6))) : 1.0f;
+  s.grad_norm = std::sqrt(s.grad_norm_sq);
+  s.clip_coefficient = max_norm > 0 ? std::min(1.0, max_norm / (s.grad_norm + 1e-6)) : 1;
 }
 
 void end_step(Tensor& state) {

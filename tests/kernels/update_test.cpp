@@ -38,15 +38,15 @@ TensorTable table_of(std::vector<TensorEntry> entries, const Tensor& param) {
   return TensorTable(std::move(entries), param.dtype(), state, state, param.device());
 }
 
-constexpr double kDecay = 0.1;
+constexpr double kDecay = 0.1, kRate = 0.01, kClip = 0.7;
 const kernels::AdamWArgs kAdam{0.9, 0.99, 1e-6};
 
-// A state in the middle of a run, with a clip coefficient and a loss scale; all exact in f32.
+// A state in the middle of a run, with a clip coefficient and a loss scale. f64 must not see them in f32.
 StepState mid_run(int64_t update) {
   StepState s;
   s.update = update;
-  s.learning_rate = 0.015625f;
-  s.clip_coefficient = 0.75f;
+  s.learning_rate = kRate;
+  s.clip_coefficient = kClip;
   s.loss_scale = 8;
   return s;
 }
@@ -67,8 +67,8 @@ OpCase adamw_row(int64_t n, DType dtype, int64_t update) {
               },
           .ref = [=](const Operands& a) -> std::vector<Values> {
             Values p = a.before[0], m = a.before[1], v = a.before[2], g = a.in[0];
-            for (double& x : g) x *= 0.75 / 8;
-            ref::adamw(p, m, v, g, update + 1, {0.015625, kAdam.beta1, kAdam.beta2, kAdam.eps, kDecay});
+            for (double& x : g) x *= kClip / 8;
+            ref::adamw(p, m, v, g, update + 1, {kRate, kAdam.beta1, kAdam.beta2, kAdam.eps, kDecay});
             return {p, m, v};
           },
           .dtypes = {dtype},
@@ -96,8 +96,8 @@ OpCase sgd_row(int64_t n, DType dtype, int64_t update, const kernels::SgdArgs& a
           },
       .ref = [=](const Operands& a) -> std::vector<Values> {
         Values p = a.before[0], buffer = momentum ? a.before[1] : Values(p.size()), g = a.in[0];
-        for (double& x : g) x *= 0.75 / 8;
-        ref::sgd(p, buffer, g, update + 1, {0.015625, args.momentum, args.dampening, kDecay, args.nesterov});
+        for (double& x : g) x *= kClip / 8;
+        ref::sgd(p, buffer, g, update + 1, {kRate, args.momentum, args.dampening, kDecay, args.nesterov});
         return momentum ? std::vector<Values>{p, buffer} : std::vector<Values>{p};
       },
       .dtypes = {dtype},
@@ -210,7 +210,7 @@ TEST(AdamWUpdate, decay_acts_on_the_old_parameter) {
   Tensor v = m.clone();
   const Tensor g = Tensor::full({1}, 3, {DType::f64, kCpu, {}});
   StepState s;
-  s.learning_rate = 0.5f;
+  s.learning_rate = 0.5;
   kernels::adamw_update(table_of({entry_of(p, g, m, v, 0.25)}, p), {0.9, 0.99, 0},
                         kernels::make_step_state(kCpu, s));
   EXPECT_NEAR(p.item<double>(), 2 * (1 - 0.5 * 0.25) - 0.5, 1e-12);  // first step: m_hat / sqrt(v_hat) = 1

@@ -151,6 +151,97 @@ TEST(Optimizer, LoadingNamesWhatDoesNotFit) {
             std::string::npos);
 }
 
+TEST(Optimizer, LoadingNamesEachFaultAndThenChangesNothing) {
+  Var p = parameter("p", {1, 2, 3}), q = parameter("q", {4, 5});
+  AdamW optimizer({{{p, q}, true}});
+  for (int t = 0; t < 2; ++t) {
+    set_gradient(p, {1, 1, 1});
+    optimizer.step();
+    set_gradient(q, {1, 1});  // from the second update on
+  }
+  const NamedTensors state = optimizer.state();
+  const auto metadata = optimizer.metadata();
+  ASSERT_EQ(state.size(), 4u);
+  EXPECT_EQ(metadata.at("skipped.q"), "1");
+  const auto first = state[0].second.to_vector<float>();
+  const auto with_state = [&](auto change) {
+    NamedTensors bad = state;
+    change(bad);
+    return std::function([&, bad] { optimizer.load(bad, metadata); });
+  };
+  const auto with_field = [&](const char* key, const char* value) {
+    auto bad = metadata;
+    if (value)
+      bad[key] = value;
+    else
+      bad.erase(key);
+    return std::function([&, bad] { optimizer.load(state, bad); });
+  };
+  const std::pair<std::function<void()>, const char*> faults[] = {
+      {with_state([](NamedTensors& s) { s.pop_back(); }), "\"q.exp_avg_sq\" is missing"},
+      {with_state([](NamedTensors& s) { s.emplace_back("r.exp_avg", Tensor::zeros({3})); }),
+       "\"r.exp_avg\" belongs to no parameter"},
+      {with_state([](NamedTensors& s) { s.emplace_back("p.exp_avg", Tensor::zeros({3})); }),
+       "\"p.exp_avg\" stands twice"},
+      {with_state([](NamedTensors& s) {
+         s[1].second = Tensor::zeros({3, 1});
+       }),
+       "\"p.exp_avg_sq\" is (3, 1) of f32, expected (3) of f32"},
+      {with_state([](NamedTensors& s) {
+         s[2].second = Tensor::zeros({2}, {DType::f64, kCpu, {}});
+       }),
+       "\"q.exp_avg\" is (2) of f64, expected (2) of f32"},
+      {with_field("update", nullptr), "the metadata has no \"update\""},
+      {with_field("update", "2x"), "update is \"2x\", expected a count"},
+      {with_field("version", "0"), "version is 0, this run has 1"},
+      {with_field("skipped.q", "-1"), "skipped.q is \"-1\", expected a count"},
+      {with_field("skipped.q", "3"), "skipped.q is 3, more than the 2 updates"},
+      {with_field("skipped.r", "1"), "\"skipped.r\" belongs to no parameter"},
+  };
+  for (const auto& [load, message] : faults) {
+    EXPECT_NE(message_of(load).find(message), std::string::npos) << message << "; got: " << message_of(load);
+    EXPECT_EQ(optimizer.metadata(), metadata) << message;
+    EXPECT_EQ(optimizer.state()[0].second.raw(), state[0].second.raw()) << message;
+    EXPECT_EQ(optimizer.state()[0].second.to_vector<float>(), first) << message;
+  }
+  // States of a parameter that was in no update: all of them or none.
+  auto never = metadata;
+  never["skipped.q"] = "2";
+  NamedTensors some(state.begin(), state.begin() + 3), none(state.begin(), state.begin() + 2);
+  EXPECT_NE(message_of([&] { optimizer.load(some, never); }).find("\"q.exp_avg_sq\" is missing"),
+            std::string::npos);
+  optimizer.load(none, never);
+  EXPECT_EQ(optimizer.state().size(), 2u);
+  optimizer.load(state, metadata);
+  EXPECT_EQ(optimizer.state().size(), 4u);
+}
+
+TEST(Optimizer, StateBytesOfEveryOptimizerAndDtypeAreWhatTheFirstStepCharges) {
+  const auto held = [] { return ledger(kCpu).current()[size_t(Category::optimizer_state)]; };
+  const int64_t before = held();
+  for (auto [text, states] : {std::pair<const char*, int64_t>{"sgd", 0},
+                              {"sgd:momentum=0.9", 1},
+                              {"sgd:momentum=0.9,nesterov=true", 1},
+                              {"adamw", 2}})
+    for (auto [dtype, size] :
+         {std::pair{DType::f32, 4}, {DType::f64, 8}, {DType::bf16, 4}, {DType::f16, 4}}) {
+      Vars params;
+      for (const Shape& shape : {Shape{3, 5}, Shape{}, Shape{0}, Shape{1001}}) {
+        const Tensor value = Tensor::full(shape, 1, {dtype, kCpu, {}});
+        params.push_back(Var::parameter(value, detail::concat("p", params.size())));
+        backward(params.back(), {.seed = value});
+      }
+      const auto optimizer = make_optimizer(text, {{params, true}});
+      EXPECT_EQ(optimizer->state_bytes(), states * size * (15 + 1 + 0 + 1001)) << text << " " << dtype;
+      EXPECT_EQ(held(), before);
+      for (int step = 0; step < 2; ++step) {
+        optimizer->step();
+        EXPECT_EQ(held() - before, optimizer->state_bytes()) << text << " " << dtype;
+      }
+      EXPECT_EQ(optimizer->state().size(), size_t(states) * params.size());
+    }
+}
+
 TEST(Optimizer, StateBytesArePredictedAndCharged) {
   const auto held = [] { return ledger(kCpu).current()[size_t(Category::optimizer_state)]; };
   const int64_t before = held();
@@ -175,6 +266,11 @@ TEST(Factory, MistakesAreErrorsThatSayWhatThereIs) {
   EXPECT_NE(message("adamw:beta3=0.1").find("no option beta3"), std::string::npos);
   EXPECT_NE(message("sgd:nesterov=true").find("nesterov needs a momentum"), std::string::npos);
   EXPECT_NE(message("sgd:dampening=0.1").find("does nothing without momentum"), std::string::npos);
+  EXPECT_NE(message("sgd:momentum=0.9,nesterov=true,dampening=0.1").find("no dampening"), std::string::npos);
+  EXPECT_NE(message("sgd:beta1=0.9").find("sgd has no option beta1; it has dampening, lr"),
+            std::string::npos);
+  EXPECT_NE(message("adamw:momentum=0.9").find("adamw has no option momentum"), std::string::npos);
+  EXPECT_NE(message("sgd:lr=1,lr=2").find("sgd:lr=1,lr=2"), std::string::npos);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "tare/optim/factory.h"
 
 #include "tests/support/compare.h"
+#include "tests/support/expect_error.h"
 #include "tests/support/values.h"
 
 namespace tare::optim {
@@ -172,6 +173,23 @@ TEST(Run, a_skipped_step_leaves_no_trace) {
     }
     expect_same_bits(plain, interrupted, text);
     EXPECT_EQ(a->metadata(), b->metadata()) << text;
+  }
+}
+
+TEST(Run, a_gradient_that_is_not_finite_is_named_in_every_dtype) {
+  for (const char* text : kOptimizers) {
+    Model model;
+    const auto optimizer = make_optimizer(text, model.groups());
+    for (Var& victim : model.params) {
+      if (victim.numel() == 0) continue;
+      model.gradients(4);  // all of them
+      std::vector<double> values(size_t(victim.numel()), 1);
+      values.back() = -std::numeric_limits<double>::infinity();
+      set_gradient(victim, Tensor::from_vector(values, victim.shape()).to(victim.dtype()));
+      EXPECT_EQ(optimizer->step({.nonfinite = NonFinitePolicy::skip}).nonfinite, victim.name()) << text;
+      EXPECT_ERROR(optimizer->step(), "the gradient of " + victim.name() + " is not finite");
+      EXPECT_EQ(optimizer->updates(), 0);
+    }
   }
 }
 

@@ -61,6 +61,9 @@ TEST(Schedule, WhatIsWrongIsNamed) {
   s.peak = -1;
   EXPECT_NE(message_of([&] { check(s); }).find("learning rate -1"), std::string::npos);
   s = {};
+  s.minimum = 1e-4;
+  EXPECT_NE(message_of([&] { check(s); }).find("minimum of 0.0001 does nothing"), std::string::npos);
+  s = {};
   s.warmup = -2;
   EXPECT_NE(message_of([&] { check(s); }).find("warm-up of -2"), std::string::npos);
   s = {};
