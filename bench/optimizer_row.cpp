@@ -28,11 +28,14 @@ StreamPattern pattern_of(double bytes_per_element) {
   return {1, updates};
 }
 
+// Once more when another program took memory's time from one of the two: a roof is not below a copy.
 void measure_roof(OptimizerRow& row, double bytes_per_element) {
-  const Roof roof = measure_streams(pattern_of(bytes_per_element), row.parameters, kRoofRepeats);
-  row.roof_gbps = roof.gbps;
-  row.roof_scatter = roof.scatter;
-  row.copy_gbps = measure_copy(row.parameters, kRoofRepeats).gbps;
+  for (int attempt = 0; attempt == 0 || (attempt < 3 && row.roof_gbps < row.copy_gbps); ++attempt) {
+    const Roof roof = measure_streams(pattern_of(bytes_per_element), row.parameters, kRoofRepeats);
+    row.roof_gbps = roof.gbps;
+    row.roof_scatter = roof.scatter;
+    row.copy_gbps = measure_copy(row.parameters, kRoofRepeats).gbps;
+  }
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "tare/core/ledger.h"
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <utility>
 
@@ -96,8 +97,8 @@ void Ledger::release(const Charge& charge) {
 }
 
 void Ledger::move(Charge& charge, Category to) {
-  if (charge.category == to) return;
   std::lock_guard lock(mutex_);
+  if (charge.category == to) return;
   const Label from = labels_[charge.label];
   const uint32_t label = intern(from.path, fnv1a(kFnvBasis, from.path), from.op, to);
   const bool was_at_peak = at_peak_now_;
@@ -108,7 +109,7 @@ void Ledger::move(Charge& charge, Category to) {
   own += charge.bytes;
   own_peak_[size_t(to)] = std::max(own_peak_[size_t(to)], own);
   if (was_at_peak) at_peak_ = current_;  // the total did not change: the peak is still now
-  charge.category = to;
+  std::atomic_ref(charge.category).store(to, std::memory_order_relaxed);
   charge.label = label;
 }
 

@@ -2,6 +2,7 @@
 #include "tare/core/parallel.h"
 
 #include <algorithm>
+#include <atomic>
 #include <exception>
 #include <mutex>
 #include <thread>
@@ -51,7 +52,7 @@ void run_chunk(int64_t chunk, int64_t chunks, int64_t n, FunctionRef<void(int64_
 #ifdef TARE_NO_OPENMP
 
 namespace {
-int configured_threads = int(std::max(1u, std::thread::hardware_concurrency()));
+std::atomic<int> configured_threads = int(std::max(1u, std::thread::hardware_concurrency()));
 }
 
 int num_threads() { return configured_threads; }
@@ -73,9 +74,19 @@ static void run_chunks(int64_t chunks, int64_t n, FunctionRef<void(int64_t, int6
 
 #else
 
-int num_threads() { return omp_get_max_threads(); }
+namespace {
+std::atomic<int> configured_threads = omp_get_max_threads();
+}
+
+// OpenMP keeps a number per thread. oneDNN asks OpenMP, so each thread that asks here hands it on.
+int num_threads() {
+  const int n = configured_threads;
+  if (!in_parallel && omp_get_max_threads() != n) omp_set_num_threads(n);
+  return n;
+}
 void set_num_threads(int n) {
   TARE_CHECK(n >= 1, "set_num_threads: ", n, " threads");
+  configured_threads = n;
   omp_set_num_threads(n);
 }
 

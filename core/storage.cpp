@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tare/core/storage.h"
 
+#include <atomic>
 #include <utility>
 
 namespace tare {
@@ -35,7 +36,9 @@ Storage::~Storage() {
 }
 
 void Storage::set_category(Category category) {
-  if (charge_.category == Category::parameters || charge_.category == Category::data) return;
+  // Tapes of two threads may save one tensor; the ledger's lock orders their moves.
+  const Category now = std::atomic_ref(charge_.category).load(std::memory_order_relaxed);
+  if (now == Category::parameters || now == Category::data) return;
   ledger(device_).move(charge_, category);
 }
 

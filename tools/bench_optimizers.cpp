@@ -76,17 +76,23 @@ Json run_row(const OptimizersOptions& options, const std::string& optimizer) {
 }
 
 void print_table(const Json& rows) {
-  std::printf("\n%-24s %14s %9s %10s %9s %6s %9s %10s %8s %8s\n", "optimizer", "state bytes", "B/param",
-              "peak", "update ms", "roof", "ms/step", "tokens/s", "train", "held-out");
+  std::printf("\n%-24s %14s %14s %8s %10s %9s %6s %6s %9s %9s %7s %8s\n", "optimizer", "state bytes",
+              "predicted", "B/param", "peak", "update ms", "GB/s", "roof", "ms/step", "tokens/s", "train",
+              "held-out");
+  bool above = false;
   for (const Json& r : rows.items()) {
     const double update = r.at("update_gbps").as_double(), roof = r.at("roof_gbps").as_double();
-    std::printf("%-24s %14lld %9.4f %10s %9.3f %5.0f%% %9.2f %10.0f %8.4f %8.4f\n",
+    above = above || update > roof;
+    std::printf("%-24s %14lld %14lld %8.4f %10s %9.3f %6.1f %5.0f%% %9.2f %9.0f %7.4f %8.4f\n",
                 r.at("optimizer").as_string().c_str(), static_cast<long long>(r.at("state_bytes").as_int()),
+                static_cast<long long>(r.at("state_bytes_predicted").as_int()),
                 r.at("bytes_per_param").as_double(), train::format_bytes(r.at("peak_bytes").as_int()).c_str(),
-                r.at("update_ms").as_double(), 100 * update / roof, r.at("step_ms").as_double(),
+                r.at("update_ms").as_double(), update, 100 * update / roof, r.at("step_ms").as_double(),
                 r.at("tokens_per_s").as_double(), r.at("train_loss").as_double(),
                 r.at("heldout_loss").as_double());
   }
+  if (above)
+    std::printf("above 100 %%: a part of these small arrays was still in the caches; the roof is memory's\n");
   std::printf("\npeak memory by category, bytes\n%-24s", "optimizer");
   const auto shown = [&rows](const std::string& category) {
     for (const Json& r : rows.items())

@@ -9,6 +9,7 @@
 #include <oneapi/dnnl/dnnl.h>
 
 #include "tare/core/error.h"
+#include "tare/core/parallel.h"
 #include "tare/core/signal_guard.h"
 
 namespace tare::kernels::cpu {
@@ -38,6 +39,7 @@ bool gemm_onednn(const Gemm<float>& g) {
   if (!a.ok || !b.ok || g.K == 0 || (g.N != 1 && g.c_col != 1)) return false;
   const int64_t c_leading = g.M == 1 ? std::max(g.c_row, g.N) : g.c_row;
   const float beta = g.accum == Accum::add ? 1.0f : 0.0f;
+  num_threads();            // of this process, for oneDNN's own
   const SignalGuard guard;  // its threads, started here or by parallel_for, hold signals back as well
   const dnnl_status_t status = dnnl_sgemm(a.transposed, b.transposed, g.M, g.N, g.K, 1.0f, g.a, a.leading,
                                           g.b, b.leading, beta, g.c, c_leading);

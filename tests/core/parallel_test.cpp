@@ -101,6 +101,25 @@ TEST(ParallelFor, ThreadsOfTheUserMayEachRunALoop) {
   EXPECT_EQ(sum, 3 * 20 * 1000);
 }
 
+TEST(ParallelFor, TheNumberHoldsForEveryThreadOfTheProgram) {
+  const int before = num_threads();
+  set_num_threads(before + 3);
+  int seen = 0;
+  int64_t ranges = 0;
+  std::thread other([&] {
+    seen = num_threads();
+    std::mutex mutex;
+    parallel_for(1000, 1, [&](int64_t, int64_t) {
+      std::lock_guard lock(mutex);
+      ++ranges;
+    });
+  });
+  other.join();
+  set_num_threads(before);
+  EXPECT_EQ(seen, before + 3);
+  EXPECT_EQ(ranges, before + 3);
+}
+
 TEST(ParallelFor, NoThreadsIsAnError) { EXPECT_ERROR(set_num_threads(0), "set_num_threads", "0"); }
 
 }  // namespace
