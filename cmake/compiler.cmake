@@ -36,6 +36,15 @@ target_include_directories(tare_flags INTERFACE "${PROJECT_BINARY_DIR}/include" 
 add_library(tare_math_flags INTERFACE)
 target_compile_options(tare_math_flags INTERFACE -fno-math-errno -fno-trapping-math)
 
+# libFuzzer steers by the branches of what is instrumented: the library as well as its programs.
+if(TARE_FUZZ)
+  if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    message(FATAL_ERROR "TARE_FUZZ=ON needs clang, the compiler is ${CMAKE_CXX_COMPILER_ID}")
+  endif()
+  # The instrumentation stands in the way of loops that are asked to be vectorised.
+  add_compile_options(-fsanitize=fuzzer-no-link -Wno-pass-failed)
+endif()
+
 set(TARE_USE_UBSAN OFF)
 if(TARE_SANITIZE)
   add_compile_options(-fsanitize=${TARE_SANITIZE} -fno-omit-frame-pointer -g1)
