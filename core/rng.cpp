@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <numbers>
+#include <type_traits>
 #include <utility>
 
 #include "tare/core/parallel.h"
@@ -41,6 +43,22 @@ template <class Draw> void fill_random(Tensor& t, RngKey key, Draw draw) {
 
 thread_local RandomContext random_context;
 
+// The greatest number of the dtype below `bound`, which is finite.
+template <class T> T greatest_below(double bound) {
+  using Bits =
+      std::conditional_t<sizeof(T) == 8, uint64_t, std::conditional_t<sizeof(T) == 4, uint32_t, uint16_t>>;
+  const T nearest = detail::convert<T>(bound);
+  const double value = double(nearest);
+  if (value < bound) return nearest;
+  Bits bits = 0;
+  std::memcpy(&bits, &nearest, sizeof bits);
+  constexpr Bits kSign = Bits(Bits(1) << (8 * sizeof(T) - 1));
+  bits = value == 0 ? Bits(kSign | 1) : value > 0 ? Bits(bits - 1) : Bits(bits + 1);
+  T below;
+  std::memcpy(static_cast<void*>(&below), &bits, sizeof bits);
+  return below;
+}
+
 }  // namespace
 
 RandomScope::RandomScope(const RandomContext& context) : old_(std::exchange(random_context, context)) {}
@@ -60,8 +78,11 @@ void fill_normal(Tensor& t, double mean, double std, RngKey key) {
 }
 
 void fill_uniform(Tensor& t, double low, double high, RngKey key) {
-  fill_random(t, key, [low, high](const Philox4& bits, double(&out)[4]) {
-    for (int j = 0; j < 4; ++j) out[j] = low + (high - low) * double(bits.v[j]) * 0x1p-32;
+  // Rounding to the dtype must not reach `high`.
+  const double most =
+      visit_floating(t.dtype(), "fill_uniform", [&]<class T>() { return double(greatest_below<T>(high)); });
+  fill_random(t, key, [low, high, most](const Philox4& bits, double(&out)[4]) {
+    for (int j = 0; j < 4; ++j) out[j] = std::min(low + (high - low) * double(bits.v[j]) * 0x1p-32, most);
   });
 }
 

@@ -47,6 +47,9 @@ Tensor Tensor::arange(double start, double end, double step, TensorOptions optio
   const double count = std::ceil((end - start) / step);
   TARE_CHECK(std::isfinite(start) && std::isfinite(end) && step != 0 && std::isfinite(step) && count < 0x1p53,
              "arange: start ", start, ", end ", end, ", step ", step);
+  TARE_CHECK(is_floating(options.dtype) || (start == std::floor(start) && step == std::floor(step)),
+             "arange: start ", start, " and step ", step, " are not all values of ", options.dtype,
+             "; give a floating dtype");
   Tensor t = empty({std::max<int64_t>(0, int64_t(count))}, options);
   if (options.device.is_meta()) return t;
   if (!options.device.is_cpu()) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "tare/core/convert.h"
 #include "tare/core/isa.h"
 
 namespace tare::kernels::cpu {
@@ -12,24 +13,18 @@ namespace {
 // The type in which a sum of an A and an element of type T is formed.
 template <class T, class A> using Wider = std::conditional_t<std::is_same_v<T, double>, double, A>;
 
-template <class A, class S> TARE_INLINE A convert(S value) {
-  if constexpr (std::is_same_v<A, bool>)
-    return acc_t<S>(value) != 0;
-  else
-    return static_cast<A>(static_cast<acc_t<A>>(acc_t<S>(value)));
-}
-
 // Dense runs of another type.
 template <class S, class A>
 TARE_INLINE void convert_body(const S* __restrict src, A* __restrict dst, int64_t n) {
 #pragma omp simd
-  for (int64_t i = 0; i < n; ++i) dst[i] = convert<A>(src[i]);
+  for (int64_t i = 0; i < n; ++i) dst[i] = tare::detail::convert<A>(src[i]);
 }
 
 template <class A, class D> TARE_INLINE void add_body(const A* __restrict src, D* __restrict dst, int64_t n) {
   using W = Wider<D, A>;
 #pragma omp simd
-  for (int64_t i = 0; i < n; ++i) dst[i] = convert<D>(W(convert<W>(dst[i]) + W(src[i])));
+  for (int64_t i = 0; i < n; ++i)
+    dst[i] = tare::detail::convert<D>(W(tare::detail::convert<W>(dst[i]) + W(src[i])));
 }
 
 template <class S, class A> void convert_run(const S* src, A* dst, int64_t n) {
@@ -44,9 +39,9 @@ template <class S, class A> void load(const void* source, int64_t stride, int64_
   if (stride == 1)
     convert_run(src, dst, n);
   else if (stride == 0)
-    std::fill(dst, dst + n, convert<A>(*src));
+    std::fill(dst, dst + n, tare::detail::convert<A>(*src));
   else
-    for (int64_t i = 0; i < n; ++i) dst[i] = convert<A>(src[i * stride]);
+    for (int64_t i = 0; i < n; ++i) dst[i] = tare::detail::convert<A>(src[i * stride]);
 }
 
 template <class A, class D> void store(const A* src, void* target, int64_t stride, int64_t n, Accum accum) {
@@ -55,9 +50,10 @@ template <class A, class D> void store(const A* src, void* target, int64_t strid
   if (stride == 1)
     accum == Accum::set ? convert_run(src, dst, n) : isa_call<add_body<A, D>>(src, dst, n);
   else if (accum == Accum::set)
-    for (int64_t i = 0; i < n; ++i) dst[i * stride] = convert<D>(src[i]);
+    for (int64_t i = 0; i < n; ++i) dst[i * stride] = tare::detail::convert<D>(src[i]);
   else
-    for (int64_t i = 0; i < n; ++i) dst[i * stride] = convert<D>(W(convert<W>(dst[i * stride]) + W(src[i])));
+    for (int64_t i = 0; i < n; ++i)
+      dst[i * stride] = tare::detail::convert<D>(W(tare::detail::convert<W>(dst[i * stride]) + W(src[i])));
 }
 
 detail::Axes join_axes(const Shape& shape, const Strides& strides) {

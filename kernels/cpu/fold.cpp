@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "tare/core/convert.h"
 #include "tare/core/isa.h"
 #include "tare/core/parallel.h"
 
@@ -108,7 +109,7 @@ template <class R> double combine_lanes(const double* total, int64_t lanes) {
 
 template <class D> void write_as(void* y, int64_t offset, double value, Accum accum) {
   D& d = static_cast<D*>(y)[offset];
-  d = D(accum == Accum::set ? acc_t<D>(value) : acc_t<D>(d) + acc_t<D>(value));
+  d = accum == Accum::set ? detail::convert<D>(value) : D(acc_t<D>(d) + acc_t<D>(value));
 }
 
 template <class M, class A> A read_as(const void* m, int64_t offset) {

@@ -9,6 +9,7 @@
 #include "tare/core/isa.h"
 #include "tare/core/parallel.h"
 #include "tare/kernels/cpu/tile.h"
+#include "tare/kernels/functors.h"
 
 namespace tare::kernels::cpu {
 namespace {
@@ -17,33 +18,19 @@ constexpr int64_t kBlockM = 96, kBlockN = 96, kBlockK = 128;  // of c and of the
 constexpr int64_t kGrain = 16384;                             // elements per thread at least
 
 struct Identity {
-  template <class A> TARE_INLINE A operator()(A x) const { return x; }
-};
-struct Relu {
-  template <class A> TARE_INLINE A operator()(A x) const { return x > 0 ? x : (x != x ? x : A(0)); }
-};
-// Hendrycks and Gimpel, "Gaussian error linear units", 2016: the tanh approximation and the exact form.
-struct GeluTanh {
-  template <class A> TARE_INLINE A operator()(A x) const {
-    return A(0.5) * x * (1 + std::tanh(A(0.7978845608028654) * (x + A(0.044715) * x * x * x)));
-  }
-};
-struct GeluErf {
-  template <class A> TARE_INLINE A operator()(A x) const {
-    return A(0.5) * x * (1 + std::erf(x * A(0.7071067811865476)));
-  }
+  template <class A> TARE_INLINE A forward(A x) const { return x; }
 };
 
-// c[n] = f(sum[n] + bias[n])
+// c[n] = f.forward(sum[n] + bias[n])
 template <class T, class C, class F>
 TARE_INLINE void finish_row(const acc_t<T>* sum, const T* bias, C* c, int64_t N, F f) {
   using A = acc_t<T>;
   if (bias) {
 #pragma omp simd
-    for (int64_t n = 0; n < N; ++n) c[n] = C(f(sum[n] + A(bias[n])));
+    for (int64_t n = 0; n < N; ++n) c[n] = C(f.forward(sum[n] + A(bias[n])));
   } else {
 #pragma omp simd
-    for (int64_t n = 0; n < N; ++n) c[n] = C(f(sum[n]));
+    for (int64_t n = 0; n < N; ++n) c[n] = C(f.forward(sum[n]));
   }
 }
 
@@ -56,13 +43,13 @@ TARE_INLINE void finish_rows(const acc_t<T>* sum, int64_t sum_row, const T* bias
         finish_row(sum, bias, c, N, Identity{});
         break;
       case Activation::gelu_tanh:
-        finish_row(sum, bias, c, N, GeluTanh{});
+        finish_row(sum, bias, c, N, math::GeluTanh{});
         break;
       case Activation::gelu_erf:
-        finish_row(sum, bias, c, N, GeluErf{});
+        finish_row(sum, bias, c, N, math::GeluErf{});
         break;
       case Activation::relu:
-        finish_row(sum, bias, c, N, Relu{});
+        finish_row(sum, bias, c, N, math::Relu{});
         break;
     }
   }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -78,6 +79,18 @@ TEST(Randn, HasTheMomentsAndTailsOfANormal) {
   double pairs = 0;
   for (size_t i = 0; i + 1 < x.size(); ++i) pairs += x[i] * x[i + 1] / double(n);
   EXPECT_NEAR(pairs, 0, 5 / 1024.);
+}
+
+TEST(FillUniform, RoundingDoesNotReachTheUpperBound) {
+  for (const DType dtype : {DType::bf16, DType::f16, DType::f32})
+    for (const auto& [low, high] :
+         {std::pair{0.0, 1.0}, {1.0, 2.0}, {-1.0, 0.0}, {-3.0, -2.0}, {0.0, 1.003}}) {
+      Tensor t = Tensor::empty({1 << 18}, {dtype, kCpu, {}});
+      fill_uniform(t, low, high, {5, 6});
+      const std::vector<double> values = t.to_vector<double>();
+      EXPECT_LT(*std::max_element(values.begin(), values.end()), high) << dtype << " " << low << " " << high;
+      EXPECT_GE(*std::min_element(values.begin(), values.end()), low) << dtype << " " << low << " " << high;
+    }
 }
 
 TEST(FillUniform, StaysInItsRangeAndFillsItEvenly) {

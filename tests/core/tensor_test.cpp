@@ -69,6 +69,7 @@ TEST(TensorCreation, ValuesShapesAndDtypes) {
   EXPECT_EQ(Tensor::arange(3, 3).numel(), 0);
   EXPECT_EQ(Tensor::arange(3, 0).numel(), 0);
   EXPECT_ERROR(Tensor::arange(0, 1, 0), "arange", "step 0");
+  EXPECT_ERROR(Tensor::arange(0, 1, 0.25), "step 0.25", "i64", "floating dtype");
   EXPECT_ERROR(Tensor::arange(0, INFINITY), "arange");
   EXPECT_ERROR(Tensor::arange(0, 1e300), "arange");
   EXPECT_ERROR(Tensor::from_vector<float>({1, 2}, {3}), "from_vector", "2 values", "(3)");

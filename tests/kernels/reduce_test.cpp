@@ -288,5 +288,14 @@ TEST(Reductions, name_what_is_wrong) {
   EXPECT_ERROR(kernels::variance_forward(x, -1, row, row), "variance_forward: correction -1");
 }
 
+TEST(Accumulate, rounds_once_into_half_types) {
+  const Tensor x = Tensor::from_vector(std::vector<double>{1 + 0x1p-8 + 0x1p-40}, {1});
+  Tensor y = Tensor::zeros({1}, {DType::bf16, kCpu, {}}), mean = Tensor::zeros({1}, {DType::bf16, kCpu, {}});
+  kernels::accumulate(x, y, Accum::set);
+  kernels::mean_forward(x, mean);
+  EXPECT_EQ(y.item<double>(), 1 + 0x1p-7);
+  EXPECT_EQ(mean.item<double>(), 1 + 0x1p-7);
+}
+
 }  // namespace
 }  // namespace tare::test
