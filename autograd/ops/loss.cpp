@@ -54,7 +54,7 @@ LossSum cross_entropy(const Var& logits, const Tensor& targets, const CrossEntro
   Var sum =
       record("cross_entropy", sum_of(rows, 1), {logits}, {x, labels, lse},
              [options](GradOut& out, Saved& saved, const Tensor& dsum) {
-               auto [dx, accum] = out(0);
+               auto [dx, accum] = out.in_input_dtype(0);
                Tensor dx_rows = dx.view(saved[0].shape());
                kernels::cross_entropy_backward(saved[0], saved[1], saved[2], dsum, options, dx_rows, accum);
              });

@@ -34,6 +34,18 @@ TEST(CrossEntropyOp, gradients_agree_with_differences) {
                 "");
 }
 
+TEST(CrossEntropyOp, logits_of_half_type_may_be_a_leaf_with_a_gradient_in_f32) {
+  for (const DType dtype : {DType::bf16, DType::f16}) {
+    const Tensor x = random({2, 5}, 1, dtype), targets = labels({2}, 5);
+    const Var leaf = Var::parameter(x, "x"), exact = Var::parameter(x.to(DType::f64), "exact");
+    backward(cross_entropy(leaf, targets).sum);
+    backward(cross_entropy(exact, targets).sum);
+    EXPECT_EQ(leaf.grad().dtype(), DType::f32);
+    EXPECT_TRUE(
+        is_close(leaf.grad().to_vector<double>(), exact.grad().to_vector<double>(), dtype, tolerance(dtype)));
+  }
+}
+
 TEST(CrossEntropyOp, counts_the_rows_that_are_not_ignored) {
   const Tensor targets = Tensor::from_vector(std::vector<int64_t>{1, -100, 0, -100}, {4});
   EXPECT_EQ(cross_entropy(random({4, 3}, 1), targets).count, 2);
