@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <limits>
 
 #include "tare/core/half.h"
 
@@ -16,18 +17,19 @@ enum class WarmupForm : uint8_t {
   // min(1, (k + 1) / w) times the decay over all of [0, total): the first update already moves.
   overlapping,
   // k / w up to w, then the decay over [w, total): what transformers' get_*_schedule_with_warmup compute,
-  // where the
-  // first update of a warm-up has learning rate 0.
+  // where the first update of a warm-up has learning rate 0.
   sequential,
 };
 
 struct LrSchedule {
   ScheduleShape shape = ScheduleShape::constant;
   WarmupForm form = WarmupForm::overlapping;
-  double peak = 1e-3;  // learning rate after warm-up
-  double minimum = 0;  // learning rate at the end of the decay
-  int64_t warmup = 0;  // updates
-  int64_t total = 1;   // updates until the end of the decay; the minimum holds beyond
+  double peak =
+      std::numeric_limits<double>::quiet_NaN();  // learning rate after warm-up; NaN: the optimizer's
+  double minimum = 0;                            // learning rate at the end of the decay
+  int64_t warmup = 0;                            // updates
+  int64_t total =
+      0;  // updates until the end of the decay, where the minimum begins; only constant needs none
 };
 
 // The learning rate of update k, counted from 0.

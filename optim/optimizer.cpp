@@ -55,8 +55,10 @@ Optimizer::Optimizer(const std::vector<ParamGroup>& groups, double lr, double we
 }
 
 void Optimizer::set_schedule(const LrSchedule& schedule) {
-  check(schedule);
-  schedule_ = schedule;
+  LrSchedule s = schedule;
+  if (std::isnan(s.peak)) s.peak = schedule_.peak;
+  check(s);
+  schedule_ = s;
 }
 
 int64_t Optimizer::updates() const { return kernels::read_step_state(step_state_).update; }

@@ -55,6 +55,7 @@ class Optimizer {
   // Forgets the gradients. By default their memory is freed for the next forward.
   void zero_grad(bool keep_memory = false);
 
+  // From the next update on; without a peak of its own it rises to the learning rate that was set before.
   void set_schedule(const LrSchedule& schedule);
   const LrSchedule& schedule() const { return schedule_; }
   int64_t updates() const;

@@ -33,7 +33,8 @@ void check(const LrSchedule& s) {
   TARE_CHECK(s.shape != ScheduleShape::constant || s.minimum == 0, "schedule: a minimum of ", s.minimum,
              " does nothing to a constant learning rate");
   TARE_CHECK(s.warmup >= 0, "schedule: warm-up of ", s.warmup, " updates");
-  TARE_CHECK(s.total >= 1, "schedule: a total of ", s.total, " updates; expected at least 1");
+  TARE_CHECK(s.total >= (s.shape == ScheduleShape::constant ? 0 : 1), "schedule: ", name_of(s.shape),
+             " over a total of ", s.total, " updates; expected how many the run has");
   TARE_CHECK(s.shape == ScheduleShape::constant || s.warmup <= s.total, "schedule: a warm-up of ", s.warmup,
              " updates is longer than the ", s.total, " updates of the run");
 }

@@ -13,8 +13,8 @@ std::string_view name_of(ScheduleShape shape);
 // "constant", "linear" or "cosine"; Error that lists them.
 ScheduleShape schedule_shape(std::string_view name);
 // Error that names the field: a peak or minimum that is negative or not finite, a minimum above the peak or
-// of a constant schedule, which would do nothing, a negative warm-up, a total below 1, a warm-up beyond the
-// total of a decaying schedule.
+// of a constant schedule, which would do nothing, a negative warm-up, a total below 1 of a decaying schedule,
+// a warm-up beyond the total of a decaying schedule.
 void check(const LrSchedule& schedule);
 
 }  // namespace tare::optim

@@ -9,6 +9,7 @@
 
 #include "tare/core/error.h"
 #include "tare/core/safetensors.h"
+#include "tare/optim/adamw.h"
 #include "tare/optim/spec.h"
 
 namespace tare::optim {
@@ -54,19 +55,32 @@ TEST(Schedule, DecaysToTheMinimumAndStaysThere) {
   }
 }
 
+TEST(Schedule, RisesToTheOptimizersOwnRateUnlessItNamesAnother) {
+  AdamW optimizer({{{Var::parameter(Tensor::zeros({1}), "w")}}}, {.lr = 3e-4});
+  optimizer.set_schedule({.shape = ScheduleShape::cosine, .total = 100});
+  EXPECT_EQ(optimizer.learning_rate(), 3e-4);
+  optimizer.set_schedule({.peak = 1e-2});
+  EXPECT_EQ(optimizer.learning_rate(), 1e-2);
+  EXPECT_NE(message_of([&] {
+              optimizer.set_schedule({.shape = ScheduleShape::linear});
+            }).find("linear over a total of 0 updates"),
+            std::string::npos);
+  EXPECT_EQ(optimizer.learning_rate(), 1e-2) << "a wrong schedule changed something";
+}
+
 TEST(Schedule, WhatIsWrongIsNamed) {
   EXPECT_NE(message_of([] { schedule_shape("cosin"); }).find("constant, linear or cosine"),
             std::string::npos);
   LrSchedule s;
   s.peak = -1;
   EXPECT_NE(message_of([&] { check(s); }).find("learning rate -1"), std::string::npos);
-  s = {};
+  s = {.peak = 1};
   s.minimum = 1e-4;
   EXPECT_NE(message_of([&] { check(s); }).find("minimum of 0.0001 does nothing"), std::string::npos);
-  s = {};
+  s = {.peak = 1};
   s.warmup = -2;
   EXPECT_NE(message_of([&] { check(s); }).find("warm-up of -2"), std::string::npos);
-  s = {};
+  s = {.peak = 1};
   s.shape = ScheduleShape::cosine;
   s.warmup = 20;
   s.total = 10;
