@@ -24,17 +24,18 @@ endif()
 add_library(tare_flags INTERFACE)
 target_compile_options(
   tare_flags
-  INTERFACE -Wall
-            -Wextra
-            $<$<BOOL:${TARE_WERROR}>:-Werror>
-            -fopenmp-simd
-            "-fmacro-prefix-map=${PROJECT_BINARY_DIR}/include/="
-            "-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=tare/")
+  INTERFACE $<$<COMPILE_LANGUAGE:C,CXX>:-Wall>
+            $<$<COMPILE_LANGUAGE:C,CXX>:-Wextra>
+            $<$<AND:$<COMPILE_LANGUAGE:C,CXX>,$<BOOL:${TARE_WERROR}>>:-Werror>
+            $<$<COMPILE_LANGUAGE:C,CXX>:-fopenmp-simd>
+            "$<$<COMPILE_LANGUAGE:C,CXX>:-fmacro-prefix-map=${PROJECT_BINARY_DIR}/include/=>"
+            "$<$<COMPILE_LANGUAGE:C,CXX>:-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=tare/>")
 target_include_directories(tare_flags INTERFACE "${PROJECT_BINARY_DIR}/include" "${PROJECT_BINARY_DIR}/generated")
 
 # Without -fno-math-errno a loop with sqrtf is not vectorised at all. -ffast-math stays off: NaN and Inf matter.
 add_library(tare_math_flags INTERFACE)
-target_compile_options(tare_math_flags INTERFACE -fno-math-errno -fno-trapping-math)
+target_compile_options(tare_math_flags
+                       INTERFACE $<$<COMPILE_LANGUAGE:C,CXX>:-fno-math-errno;-fno-trapping-math>)
 
 # libFuzzer steers by the branches of what is instrumented: the library as well as its programs.
 if(TARE_FUZZ)

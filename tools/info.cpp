@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "tare/bench/roof.h"
+#include "tare/core/devices.h"
 #include "tare/core/machine.h"
 #include "tare/kernels/libraries.h"
 #include "tare/tools/commands.h"
@@ -30,7 +31,7 @@ void print_text(const Json& j, const Machine& m) {
               train::format_bytes(m.l3_bytes).c_str(), m.huge_pages.c_str());
   std::printf("devices    ");
   for (const Json& device : j.at("devices").items()) std::printf(" %s", device.as_string().c_str());
-  std::printf("\n");
+  std::printf("%s\n", why_no_cuda().empty() ? "" : ("; no CUDA: " + why_no_cuda()).c_str());
   for (const auto& library : kernels::libraries())
     std::printf("%-11s %s, for %s\n", library.name.c_str(), library.version.c_str(), library.purpose.c_str());
   if (!j.find("roofs")) return;
@@ -45,7 +46,9 @@ void print_text(const Json& j, const Machine& m) {
 void run(const InfoOptions& options) {
   apply_threads(options.threads);
   Json j = describe_machine();
-  j.set("devices", Json::array({"cpu", "meta"}));
+  std::vector<Json> devices;
+  for (const Device device : available_devices()) devices.push_back(device.str());
+  j.set("devices", Json::array(std::move(devices)));
   if (options.roofs) {
     constexpr int64_t kElements = 32 << 20;  // 128 MiB per array: far above any cache
     j.set("roofs", Json::object({{"read_gbps", bench::measure_read(kElements).gbps},

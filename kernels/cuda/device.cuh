@@ -3,6 +3,7 @@
 // thing; any other compiler sees the emulator of tests/simt, which runs the same kernels on the CPU.
 #pragma once
 #include <cstddef>
+#include <cstdint>
 #include <string_view>
 #include <type_traits>
 
@@ -34,6 +35,16 @@ struct Launch {
   size_t smem = 0;  // bytes of dynamic shared memory
   cudaStream_t stream = nullptr;
 };
+
+// A grid of any number of blocks: gridDim.x alone holds 2^31 - 1. Blocks whose index is too high have nothing
+// to do.
+inline dim3 linear_grid(int64_t blocks) {
+  constexpr int64_t kMostInX = 0x7fffffff;
+  if (blocks <= kMostInX) return dim3(unsigned(blocks));
+  const int64_t y = (blocks + kMostInX - 1) / kMostInX;
+  return dim3(unsigned((blocks + y - 1) / y), unsigned(y));
+}
+__device__ __forceinline__ int64_t block_index() { return blockIdx.x + int64_t(gridDim.x) * blockIdx.y; }
 
 // "softmax_forward_kernel<float>", without namespaces: for errors, traces and profiles.
 template <auto Kernel> constexpr std::string_view kernel_name() {

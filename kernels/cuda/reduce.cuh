@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reductions over a warp and over a block, in a fixed order: the same bits in every run. And vectors of N
-// elements that one instruction loads or stores.
+// elements that are loaded and stored as one.
 #pragma once
 #include "tare/kernels/cuda/device.cuh"
 
@@ -40,13 +40,10 @@ __device__ __forceinline__ T block_reduce(Op op, T v, T (&scratch)[Threads / kWa
   return result;
 }
 
-// N consecutive elements, moved by one instruction: N * sizeof(T) is 2, 4, 8 or 16 bytes.
-template <class T, int N> struct alignas(sizeof(T) * N) Vec {
-  static_assert(sizeof(T) * N <= 16);
-  T v[N];
-};
+// N consecutive elements, moved in pieces of 16 bytes, or by one instruction when they are fewer.
+template <class T, int N> struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) Vec { T v[N]; };
 
-// p is aligned to sizeof(Vec<T, N>).
+// p is aligned as Vec<T, N> is.
 template <int N, class T> __device__ __forceinline__ Vec<T, N> load(const T* p) {
   return *reinterpret_cast<const Vec<T, N>*>(p);
 }

@@ -59,6 +59,11 @@ inline std::vector<OpCase> softmax_cases() {
     rows.back().var = {};  // no finite difference there
   }
   rows.push_back(softmax_backward_case(517, 33, Accum::set));
+  for (int64_t C : {1032, 2049}) {  // longer than what a GPU gives to one warp
+    rows.push_back(softmax_forward_case(2, C, "2x" + std::to_string(C), normal(0, 3)));
+    rows.back().var = {};  // differences of each element would take long
+    rows.push_back(softmax_backward_case(2, C, Accum::add));
+  }
   return rows;
 }
 

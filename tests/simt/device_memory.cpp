@@ -25,18 +25,16 @@ namespace simt {
 namespace {
 
 constexpr size_t kReserved = size_t{1} << 40;  // addresses, not memory
-constexpr size_t kAlign = 256;                 // as cudaMalloc promises
-constexpr size_t kGap = 256;                   // between allocations, so that an overrun meets no neighbour
-constexpr size_t kPage = 64 << 10;
+constexpr size_t kPage = 64 << 10;             // a multiple of any page size: each block has pages of its own
+constexpr size_t kGap = 256;                   // behind each block, so that an overrun meets no neighbour
 
 struct Arena {
   char* base = nullptr;
-  size_t used = 0;  // bytes from base that were handed out, gaps included
-  size_t open = 0;  // bytes from base that are accessible now
+  size_t used = 0;  // bytes from base that were handed out
   size_t in_use = 0;
   int accesses = 0;
   unsigned count = 0;
-  std::map<const char*, Allocation> allocations;  // by begin; freed ones stay, to be named in errors
+  std::map<const char*, Allocation> live, freed;  // by begin; freed ones can still be named in errors
   struct sigaction previous {};
 };
 Arena arena;
@@ -66,63 +64,59 @@ bool reserve() {
   return true;
 }
 
-void protect() {
-  const size_t wanted = arena.accesses ? round_up(arena.used, kPage) : 0;
-  if (wanted > arena.open) mprotect(arena.base + arena.open, wanted - arena.open, PROT_READ | PROT_WRITE);
-  if (wanted < arena.open) mprotect(arena.base + wanted, arena.open - wanted, PROT_NONE);
-  arena.open = wanted;
+size_t span(const Allocation& a) { return round_up(a.bytes + kGap, kPage); }
+
+void protect(const Allocation& a) {
+  mprotect(a.begin, span(a), arena.accesses ? PROT_READ | PROT_WRITE : PROT_NONE);
 }
 
 }  // namespace
 
 DeviceAccess::DeviceAccess() {
   std::lock_guard guard(Machine::lock());
-  ++arena.accesses;
-  protect();
+  if (arena.accesses++ > 0) return;
+  for (const auto& [begin, a] : arena.live) protect(a);
 }
 
 DeviceAccess::~DeviceAccess() {
   std::lock_guard guard(Machine::lock());
-  --arena.accesses;
-  protect();
+  if (--arena.accesses > 0) return;
+  for (const auto& [begin, a] : arena.live) protect(a);
 }
 
 cudaError_t allocate(void** p, size_t bytes) {
   *p = nullptr;
   if (bytes == 0) return cudaSuccess;
-  const size_t taken = round_up(bytes, kAlign) + kGap;
   if (!reserve() || bytes > options().device_bytes - std::min(arena.in_use, options().device_bytes) ||
-      taken > kReserved - arena.used)
+      round_up(bytes + kGap, kPage) > kReserved - arena.used)
     return cudaErrorMemoryAllocation;
-  if (arena.used == 0) arena.used = kGap;
-  Allocation a{arena.base + arena.used, bytes, arena.count++, false};
-  arena.used += taken, arena.in_use += bytes;
+  const Allocation a{arena.base + arena.used, bytes, arena.count++, false};
+  arena.used += span(a), arena.in_use += bytes;
+  arena.live[a.begin] = a;
   DeviceAccess access;
   std::memset(a.begin, kPoison, bytes);
 #ifdef __SANITIZE_ADDRESS__
-  __asan_poison_memory_region(a.begin - kGap, kGap);
-  __asan_poison_memory_region(a.begin + bytes, taken - bytes);
+  __asan_poison_memory_region(a.begin + bytes, span(a) - bytes);
 #endif
   check::add_region(a.begin, bytes, check::Space::global, "cudaMalloc");
-  arena.allocations[a.begin] = a;
   *p = a.begin;
   return cudaSuccess;
 }
 
 cudaError_t release(void* p) {
   if (!p) return cudaSuccess;
-  const auto it = arena.allocations.find(static_cast<char*>(p));
-  if (it == arena.allocations.end() || it->second.freed) return cudaErrorInvalidValue;
-  Allocation& a = it->second;
+  const auto it = arena.live.find(static_cast<char*>(p));
+  if (it == arena.live.end()) return cudaErrorInvalidValue;
+  Allocation a = it->second;
+  arena.live.erase(it);
   a.freed = true, arena.in_use -= a.bytes;
+  arena.freed[a.begin] = a;
   check::remove_region(a.begin);
 #ifdef __SANITIZE_ADDRESS__
   __asan_poison_memory_region(a.begin, a.bytes);
 #endif
-  char* first =
-      arena.base + round_up(size_t(a.begin - arena.base), kPage);  // whole pages go back to the system
-  const auto whole = (a.begin + a.bytes - first) / std::ptrdiff_t{kPage} * std::ptrdiff_t{kPage};
-  if (whole > 0) madvise(first, static_cast<size_t>(whole), MADV_DONTNEED);
+  // The pages go back to the system, the addresses stay reserved and fault from now on.
+  mmap(a.begin, span(a), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
   return cudaSuccess;
 }
 
@@ -131,10 +125,12 @@ size_t bytes_in_use() { return arena.in_use; }
 bool is_device_address(const void* p) { return arena.base && p >= arena.base && p < arena.base + kReserved; }
 
 std::optional<Allocation> find_allocation(const void* p) {
-  if (!is_device_address(p)) return std::nullopt;
-  const auto it = arena.allocations.upper_bound(static_cast<const char*>(p));
-  if (it == arena.allocations.begin()) return std::nullopt;
-  return std::prev(it)->second;
+  for (const auto* map : {&arena.live, &arena.freed}) {
+    const auto it = map->upper_bound(static_cast<const char*>(p));
+    if (it != map->begin() && p < std::prev(it)->first + span(std::prev(it)->second))
+      return std::prev(it)->second;
+  }
+  return std::nullopt;
 }
 
 }  // namespace simt

@@ -54,9 +54,12 @@ void free_context(void*) {}
 #include <ucontext.h>
 
 namespace {
+// Apart, since getcontext may return twice and nothing may live across it.
+__attribute__((noinline)) void capture(ucontext_t* context) { getcontext(context); }
+
 void* make_context(void* old, char* stack, size_t size, void (*entry)()) {
   auto* context = old ? static_cast<ucontext_t*>(old) : new ucontext_t;
-  getcontext(context);
+  capture(context);
   context->uc_stack.ss_sp = stack, context->uc_stack.ss_size = size, context->uc_link = nullptr;
   makecontext(context, entry, 0);
   return context;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The planted bugs: see planted_bugs.h. `kBug` selects the wrong line.
+#include "tests/simt/planted_bugs.h"
+
 #include <vector>
 
 #include "tare/kernels/cuda/reduce.cuh"
-
-#include "tests/simt/planted_bugs.h"
 
 namespace simt_test {
 namespace {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // See semantics.h.
+#include "tests/simt/semantics.h"
+
 #include <stdexcept>
 
 #include "tare/kernels/cuda/device.cuh"
-
-#include "tests/simt/semantics.h"
 
 namespace simt_test {
 namespace {
