@@ -14,7 +14,7 @@ def cases(folder):
     """(name, "passed" | "failed" | "skipped", reason) of every test."""
     for test in ET.parse(folder / "ctest.xml").getroot().iter("testcase"):
         name = test.get("name")
-        report = folder / f"{name}_test.xml"
+        report = folder / f"{name.replace('.', '_')}_test.xml"
         ended = test.find("failure") is None
         if report.exists():
             found = list(gtest_cases(report))
