@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tare train: trains a language model on a text.
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <fstream>
 #include <memory>
@@ -113,10 +114,17 @@ void TrainLoop::step() {
 }
 
 void TrainLoop::evaluate(int64_t windows, const char* when) {
+  std::optional<train::Progress> long_one;  // a line of its own, if it takes seconds
+  const auto begin = std::chrono::steady_clock::now();
   evaluation_ = run_.evaluate(windows, [&](int64_t done, int64_t of) {
-    progress_.show(run_.steps_done(), detail::concat("evaluating, window ", done, " of ", of));
+    if (!long_one && std::chrono::steady_clock::now() - begin > std::chrono::seconds(1)) {
+      progress_.finish();
+      long_one.emplace("evaluation, window", of);
+    }
+    if (long_one) long_one->show(done, "");
     return !stop_.requested();
   });
+  long_one.reset();
   if (stop_.requested()) when = ", interrupted";
   progress_.print(detail::concat("step ", run_.steps_done(), ": held-out loss ", evaluation_.loss,
                                  " nats per byte over ", evaluation_.windows, " of ",

@@ -31,8 +31,8 @@ void Progress::show(int64_t done, const std::string& details) {
   if (done - first_ > 1 && done < total_)
     left = ", " + format_duration(elapsed / double(done - first_ - 1) * double(total_ - done)) + " left";
   erase_line();
-  const std::string line =
-      what_ + " " + std::to_string(done) + "/" + std::to_string(total_) + "  " + details + left;
+  const std::string line = what_ + " " + std::to_string(done) + "/" + std::to_string(total_) +
+                           (details.empty() ? "" : "  ") + details + left;
   std::fputs((line + (terminal_ ? "" : "\n")).c_str(), stderr);
   std::fflush(stderr);
   line_open_ = terminal_;
