@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
+#include <type_traits>
 
 #include "tare/core/convert.h"
 #include "tare/core/cuda/memory.h"
@@ -152,6 +154,10 @@ void fill(Tensor& t, double value) {
   }
   const Rows rows = join_axes(t, t);
   visit_all(t.dtype(), [&]<class T>() {
+    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>)
+      TARE_CHECK(value >= double(std::numeric_limits<T>::min()) &&
+                     value < double(std::numeric_limits<T>::max() / 2 + 1) * 2,
+                 "fill: ", value, " is no value of ", t.dtype());
     T* data = t.mutable_data<T>();
     const T converted = detail::convert<T>(value);
     for_rows(rows, [&](int64_t, int64_t at, int64_t n) {

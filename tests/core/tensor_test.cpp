@@ -69,6 +69,9 @@ TEST(TensorCreation, ValuesShapesAndDtypes) {
   EXPECT_EQ(Tensor::arange(3, 3).numel(), 0);
   EXPECT_EQ(Tensor::arange(3, 0).numel(), 0);
   EXPECT_ERROR(Tensor::arange(0, 1, 0), "arange", "step 0");
+  EXPECT_ERROR(Tensor::full({1}, 256, {DType::u8, kCpu, {}}), "256", "u8");
+  EXPECT_ERROR(Tensor::full({1}, 0x1p63, {DType::i64, kCpu, {}}), "i64");
+  EXPECT_EQ(Tensor::full({1}, -0x1p63, {DType::i64, kCpu, {}}).item<int64_t>(), INT64_MIN);
   EXPECT_ERROR(Tensor::arange(0, 1, 0.25), "step 0.25", "i64", "floating dtype");
   EXPECT_ERROR(Tensor::arange(0, INFINITY), "arange");
   EXPECT_ERROR(Tensor::arange(0, 1e300), "arange");
