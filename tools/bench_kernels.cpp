@@ -37,7 +37,8 @@ Json row_json(const bench::KernelRow& row) {
 void run(const KernelsOptions& options) {
   apply_threads(options.threads);
   const bool quiet = options.json == "-";
-  Json report = Json::object({{"machine", describe_machine()}});
+  Json report = Json::object({});
+  stamp(report);
   const bench::KernelRoofs roofs = bench::measure_kernel_roofs();
   report.set("roofs", Json::object({{"gbps", roofs.gbps}, {"gflops", roofs.gflops}}));
   if (!quiet)

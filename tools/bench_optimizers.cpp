@@ -147,8 +147,10 @@ void run(OptimizersOptions& options) {
   Json rows = Json::array();
   for (const std::string& optimizer : optim::split_specs(options.optimizers))
     rows.push_back(run_row(options, optimizer));
-  const Json report =
-      Json::object({{"machine", describe_machine()}, {"run", run_json(options.run)}, {"rows", rows}});
+  Json report = Json::object({});
+  stamp(report);
+  report.set("run", run_json(options.run));
+  report.set("rows", rows);
   if (options.json != "-") print_table(rows);
   write_json(options.json, report);
   check_rows(rows);

@@ -81,7 +81,7 @@ void run(StepCommand& options) {
                                   {"clip", options.run.clip},
                                   {"dropout", options.run.dropout},
                                   {"repeats", options.repeats}}));
-  report.set("machine", describe_machine());
+  stamp(report);
   write_json(options.json, report);
   if (!options.trace.empty()) bench::write_trace(options.trace, b.events);
 }

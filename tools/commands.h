@@ -18,8 +18,11 @@ void add_info(CLI::App& app);
 
 // Writes to `file`, "-" being stdout; "" writes nothing. Error when the file cannot be written whole.
 void write_json(const std::string& file, const Json& json);
-// This machine, build and libraries, for every report.
+// This machine, build and libraries.
 Json describe_machine();
+// What every report says of itself: machine, command line as main was given it, and the date in UTC.
+void stamp(Json& report);
+void remember_command(int argc, char** argv);
 // The RSS of this process when main began, bytes.
 int64_t start_rss_bytes();
 // --threads: 0 leaves the default.

@@ -9,6 +9,7 @@
 
 int main(int argc, char** argv) {
   tare::tools::start_rss_bytes();
+  tare::tools::remember_command(argc, argv);
   std::signal(SIGXFSZ, SIG_IGN);  // a write beyond a size limit is an error like any other
   CLI::App app("Tare: training with every byte accounted for", "tare");
   app.set_version_flag("--version", tare::version());

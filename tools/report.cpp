@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the sub-commands' reports share.
+#include <ctime>
 #include <iostream>
 
 #include "tare/core/error.h"
@@ -40,6 +41,24 @@ Json describe_machine() {
       {"compiler", __VERSION__},
       {"libraries", libraries},
   });
+}
+
+static std::string& command_line() {
+  static std::string text;
+  return text;
+}
+
+void remember_command(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) command_line() += std::string(" ") + argv[i];
+}
+
+void stamp(Json& report) {
+  const std::time_t now = std::time(nullptr);
+  char date[32];
+  std::strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", std::gmtime(&now));
+  report.set("machine", describe_machine());
+  report.set("command", "tare" + command_line());
+  report.set("date", date);
 }
 
 int64_t start_rss_bytes() {

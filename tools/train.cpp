@@ -173,7 +173,7 @@ Json TrainLoop::summary() const {
   j.set("rss_peak_bytes", peak_rss_bytes() - start_rss_bytes());
   j.set("interrupted", stop_.requested());
   j.set("run", run_.describe());
-  j.set("machine", describe_machine());
+  stamp(j);
   return j;
 }
 
