@@ -88,6 +88,29 @@ Var cat(const Vars& xs, int axis);    // shapes differ along the axis only; dtyp
 Var stack(const Vars& xs, int axis);  // along a new axis
 Var to(const Var& x, DType dtype);    // the gradient is converted back
 
+// ---- picking by index (ops/index.cpp): index is i64, i32 or u8; one outside the axis is an Error
+
+// y[.., j, ..] = x[.., index[.., j, ..], ..], of index's shape. index has x's rank and is at most as large
+// beside the axis. Gradients of an element that is picked several times are summed in the order of the index.
+Var gather(const Var& x, int axis, const Tensor& index);
+// Whole slices: y[.., j, ..] = x[.., index[j], ..]; index (n).
+Var index_select(const Var& x, int axis, const Tensor& index);
+
+// ---- the largest and smallest, and where they are (ops/extremes.cpp): any dtype. NaN wins over every
+// number; of equal ones the lower position comes first. An axis of extent 0 has none: an Error.
+
+Tensor argmax(const Tensor& x, int axis, bool keepdim = false);  // i64
+Tensor argmin(const Tensor& x, int axis, bool keepdim = false);
+struct Ranked {
+  Var values;
+  Tensor indices;  // i64, of the same shape: positions along the axis
+};
+// Unlike max() and min(), which share it among equals, the gradient goes to the element at `indices` alone.
+Ranked max_with_index(const Var& x, int axis, bool keepdim = false);
+Ranked min_with_index(const Var& x, int axis, bool keepdim = false);
+// The k largest along the axis, largest first; 0 <= k <= its extent.
+Ranked topk(const Var& x, int64_t k, int axis = -1);
+
 // ---- rows of a table (ops/embedding.cpp)
 
 // table (V, C) at ids (...): (..., C). ids: i64, i32 or u8; one outside [0, V) is an Error.
