@@ -131,6 +131,29 @@ std::map<std::string, Op> reductions() {
   };
 }
 
+Op position(Tensor (*f)(const Tensor&, int, bool)) {
+  return [f](const Inputs& in) { return Vars{f(in.tensor("x"), in.axis(), false)}; };
+}
+
+Vars both(const Ranked& r) { return {r.values, r.indices}; }
+
+std::map<std::string, Op> picks() {
+  return {
+      {"argmax", position(argmax)},
+      {"argmin", position(argmin)},
+      {"max_with_index", [](const Inputs& in) { return both(max_with_index(in["x"], in.axis())); }},
+      {"min_with_index", [](const Inputs& in) { return both(min_with_index(in["x"], in.axis())); }},
+      {"topk",
+       [](const Inputs& in) {
+         const int axis = in.golden.has_attribute("axis") ? in.axis() : -1;
+         return both(topk(in["x"], in.golden.integer("k"), axis));
+       }},
+      {"gather", [](const Inputs& in) { return Vars{gather(in["x"], in.axis(), in.tensor("index"))}; }},
+      {"index_select",
+       [](const Inputs& in) { return Vars{index_select(in["x"], in.axis(), in.tensor("index"))}; }},
+  };
+}
+
 Vars all_inputs(const Inputs& in) {
   Vars vars;
   for (const std::string& name : in.golden.inputs) vars.push_back(in[name]);
@@ -218,9 +241,7 @@ std::map<std::string, Op> fused_layers() {
 }
 
 // Cases of the listing for which there is no op.
-const std::set<std::string> kWithoutOp = {"argmax",         "argmin",      "cos",       "gather",
-                                          "index_select",   "log_softmax", "logsumexp", "max_with_index",
-                                          "min_with_index", "sin",         "topk"};
+const std::set<std::string> kWithoutOp = {"cos", "log_softmax", "logsumexp", "sin"};
 // Outputs that an op keeps to itself.
 const std::set<std::string> kNotReturned = {"lse", "rows"};
 
@@ -228,7 +249,7 @@ const std::map<std::string, Op>& ops() {
   static const auto table = [] {
     std::map<std::string, Op> all;
     for (const auto& family :
-         {one_operand(), two_operands(), reductions(), moves(), layers(), fused_layers()}) {
+         {one_operand(), two_operands(), reductions(), picks(), moves(), layers(), fused_layers()}) {
       all.insert(family.begin(), family.end());
     }
     return all;
