@@ -19,7 +19,7 @@ const std::vector<DType> kAllNumbers = {DType::f64, DType::f32, DType::f16, DTyp
                                         DType::i64, DType::i32, DType::u8};
 
 std::string size_name(int64_t outer, int64_t n, int64_t inner) {
-  return std::to_string(outer) + "x" + std::to_string(n) + (inner == 1 ? "" : "x" + std::to_string(inner));
+  return detail::concat(outer, "x", n, inner == 1 ? std::string() : detail::concat("x", inner));
 }
 
 // The lines along the middle axis of x (outer, n, inner), one after the other.
@@ -71,7 +71,7 @@ std::vector<OpCase> arg_cases() {
 TARE_TEST_OP_CASES(Positions, arg_cases());
 
 OpCase topk_case(int64_t m, int64_t n, int64_t k, const Maker& make, const char* suffix) {
-  return {.name = "topk" + std::to_string(k) + "_" + size_name(m, n, 1) + suffix,
+  return {.name = detail::concat("topk", k, "_", size_name(m, n, 1), suffix),
           .inputs = {{"x", {m, n}, make}},
           .outputs = {{"values", {m, k}}, {"indices", {m, k}, {}, DType::i64}},
           .run = [](Tensors& in, Tensors& out) { kernels::topk(in[0], out[0], out[1]); },
