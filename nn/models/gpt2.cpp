@@ -39,12 +39,16 @@ std::string name_in_model(std::string_view name) {
 }
 
 // A file may hold the tied head as well, as a copy of the embedding.
-void check_tied(const std::filesystem::path& dir, const Tensor& embedding) {
+void check_tied(const std::filesystem::path& dir) {
   const SafetensorsModel file(dir);
   if (!file.contains(kHead)) return;
-  const Tensor head = file.tensor(kHead).to(embedding.dtype()), tied = embedding.to(kCpu);
-  TARE_CHECK(head.shape() == tied.shape() && std::memcmp(head.raw(), tied.raw(), size_t(tied.nbytes())) == 0,
-             dir.string(), ": ", kHead, " is not wte.weight; only a tied head is supported");
+  for (const std::string& name : file.names()) {
+    if (name_in_model(name) != "wte.weight") continue;
+    const Tensor tied = file.tensor(name), head = file.tensor(kHead).to(tied.dtype());
+    TARE_CHECK(
+        head.shape() == tied.shape() && std::memcmp(head.raw(), tied.raw(), size_t(tied.nbytes())) == 0,
+        dir.string(), ": ", kHead, " is not ", name, "; only a tied head is supported");
+  }
 }
 
 }  // namespace
@@ -97,12 +101,13 @@ std::string Gpt2::describe() const {
 std::unique_ptr<Gpt2> Gpt2::from_pretrained(const std::filesystem::path& dir, const ModuleOptions& options) {
   auto model = std::make_unique<Gpt2>(Gpt2Config::from_file(dir / "config.json"), options);
   model->load_pretrained(dir);
+  model->eval();
   return model;
 }
 
 void Gpt2::load_pretrained(const std::filesystem::path& dir) {
+  check_tied(dir);
   load_weights(*this, dir, name_in_model);
-  if (!wte.weight.device().is_meta()) check_tied(dir, wte.weight.value());
 }
 
 void Gpt2::save_pretrained(const std::filesystem::path& dir) {

@@ -22,11 +22,12 @@ class Gpt2 : public CausalLm {
   // the residual stream over sqrt(2 n_layer), zero biases).
   explicit Gpt2(const Gpt2Config& config, const ModuleOptions& options = {});
   // A folder with config.json and model.safetensors, or its shards with their index. Names with and without
-  // "transformer."; the masks that old files hold are ignored. Error that lists names and shapes that differ.
+  // "transformer."; the masks that old files hold are ignored. The model is in eval mode: call train() to
+  // train it. Error that lists names and shapes that differ, and for a head that is not tied.
   static std::unique_ptr<Gpt2> from_pretrained(const std::filesystem::path& dir,
                                                const ModuleOptions& options = {});
-  // Fills the parameters of this model from such a folder's weights. The error of from_pretrained where names
-  // or shapes differ.
+  // Fills the parameters of this model from such a folder's weights. Errors as those of from_pretrained,
+  // before anything is changed.
   void load_pretrained(const std::filesystem::path& dir);
   // config.json and model.safetensors, which transformers loads. The folder is made if need be.
   void save_pretrained(const std::filesystem::path& dir);

@@ -1,24 +1,91 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tare/nn/models/gpt2_config.h"
 
+#include <algorithm>
+#include <iterator>
+#include <set>
+#include <string_view>
+
 #include "tare/core/error.h"
 
 namespace tare::nn {
 namespace {
 
-// Overwrites `value` where the object has the key and it is not null.
-void read(const Json& json, const char* key, int64_t& value) {
-  if (const Json* found = json.find(key); found && !found->is_null()) value = found->as_int();
-}
-void read(const Json& json, const char* key, double& value) {
-  if (const Json* found = json.find(key); found && !found->is_null()) value = found->as_double();
-}
-void read(const Json& json, const char* key, bool& value) {
-  if (const Json* found = json.find(key); found && !found->is_null()) value = found->as_bool();
-}
-void read(const Json& json, const char* key, std::optional<int64_t>& value) {
-  if (const Json* found = json.find(key); found && !found->is_null()) value = found->as_int();
-}
+// What transformers and older versions of it write besides, and what changes neither the hidden states nor
+// the loss of a language model: where the file comes from, heads for other tasks, what a call returns, how to
+// generate, how attention is computed (here always in f32 or wider).
+// clang-format off
+constexpr std::string_view kWithoutEffect[] = {
+    "_attn_implementation_autoset", "_commit_hash", "_name_or_path", "_num_labels", "architectures",
+    "attn_implementation", "bad_words_ids", "begin_suppress_tokens", "chunk_size_feed_forward",
+    "decoder_start_token_id", "diversity_penalty", "do_sample", "dtype", "early_stopping",
+    "encoder_no_repeat_ngram_size", "exponential_decay_length_penalty", "finetuning_task",
+    "forced_bos_token_id", "forced_eos_token_id", "gradient_checkpointing", "id2label", "label2id",
+    "length_penalty", "max_length", "min_length", "n_ctx", "n_special", "no_repeat_ngram_size",
+    "num_beam_groups", "num_beams", "num_labels", "num_return_sequences", "output_attentions",
+    "output_hidden_states", "output_past", "output_scores", "pad_token_id", "predict_special_tokens",
+    "prefix", "problem_type", "remove_invalid_values", "reorder_and_upcast_attn", "repetition_penalty",
+    "return_dict", "return_dict_in_generate", "sep_token_id", "suppress_tokens", "task_specific_params",
+    "temperature", "tf_legacy_loss", "tie_encoder_decoder", "tokenizer_class", "top_k", "top_p",
+    "torch_dtype", "torchscript", "transformers_version", "typical_p", "use_bfloat16", "use_cache"};
+// clang-format on
+
+// The fields of a config.json, each taken at most once; what is left at the end was not understood.
+class Fields {
+ public:
+  explicit Fields(const Json& json) : json_(json) {
+    for (const auto& [key, value] : json.members()) left_.insert(key);
+  }
+
+  // The field's value; null where the object lacks it or has null.
+  const Json* take(const char* key) {
+    left_.erase(key);
+    const Json* found = json_.find(key);
+    return found && !found->is_null() ? found : nullptr;
+  }
+  // The same for a field with a second name. Error where both are given and differ.
+  const Json* take(const char* key, const char* alias) {
+    const Json *found = take(key), *again = take(alias);
+    TARE_CHECK(!found || !again || *found == *again, "config.json: ", key, " is ", found->dump(), ", but ",
+               alias, ", which means the same, is ", again->dump());
+    return found ? found : again;
+  }
+
+  template <class... Keys> void read(int64_t& value, Keys... keys) {
+    if (const Json* found = take(keys...)) value = found->as_int();
+  }
+  template <class... Keys> void read(std::optional<int64_t>& value, Keys... keys) {
+    if (const Json* found = take(keys...)) value = found->as_int();
+  }
+  template <class... Keys> void read(double& value, Keys... keys) {
+    if (const Json* found = take(keys...)) value = found->as_double();
+  }
+  template <class... Keys> void read(bool& value, Keys... keys) {
+    if (const Json* found = take(keys...)) value = found->as_bool();
+  }
+  // A field that must have this value where it is given.
+  void expect(const char* key, bool value, const char* reason) {
+    bool given = value;
+    read(given, key);
+    TARE_CHECK(given == value, "config.json: ", key, " is ", given ? "true" : "false", "; ", reason);
+  }
+
+  void check_nothing_is_left() const {
+    std::string unknown;
+    for (const std::string& key : left_)
+      if (!is_without_effect(key)) unknown += (unknown.empty() ? "" : ", ") + key;
+    TARE_CHECK(unknown.empty(), "config.json: no GPT-2 that is known here has the field ", unknown);
+  }
+
+ private:
+  static bool is_without_effect(std::string_view key) {
+    return key.starts_with("summary_") ||
+           std::find(std::begin(kWithoutEffect), std::end(kWithoutEffect), key) != std::end(kWithoutEffect);
+  }
+
+  const Json& json_;
+  std::set<std::string> left_;
+};
 
 Json optional_json(const std::optional<int64_t>& value) { return value ? Json(*value) : Json(); }
 
@@ -60,32 +127,35 @@ Gpt2Config Gpt2Config::preset(const std::string& name) {
 }
 
 Gpt2Config Gpt2Config::from_json(const Json& json) {
-  if (const Json* type = json.find("model_type"))
+  Fields fields(json);
+  if (const Json* type = fields.take("model_type"))
     TARE_CHECK(type->as_string() == "gpt2", "config.json: model_type is \"", type->as_string(),
                "\", expected \"gpt2\"");
   Gpt2Config c;
-  read(json, "vocab_size", c.vocab_size);
-  read(json, "n_positions", c.n_positions);
-  read(json, "n_embd", c.n_embd);
-  read(json, "n_layer", c.n_layer);
-  read(json, "n_head", c.n_head);
-  read(json, "n_inner", c.n_inner);
-  if (const Json* activation = json.find("activation_function"))
+  fields.read(c.vocab_size, "vocab_size");
+  fields.read(c.n_positions, "n_positions", "max_position_embeddings");
+  fields.read(c.n_embd, "n_embd", "hidden_size");
+  fields.read(c.n_layer, "n_layer", "num_hidden_layers");
+  fields.read(c.n_head, "n_head", "num_attention_heads");
+  fields.read(c.n_inner, "n_inner");
+  if (const Json* activation = fields.take("activation_function"))
     c.activation_function = activation_from_name(activation->as_string());
-  read(json, "embd_pdrop", c.embd_pdrop);
-  read(json, "attn_pdrop", c.attn_pdrop);
-  read(json, "resid_pdrop", c.resid_pdrop);
-  read(json, "layer_norm_epsilon", c.layer_norm_epsilon);
-  read(json, "initializer_range", c.initializer_range);
-  read(json, "scale_attn_weights", c.scale_attn_weights);
-  read(json, "scale_attn_by_inverse_layer_idx", c.scale_attn_by_inverse_layer_idx);
-  read(json, "bos_token_id", c.bos_token_id);
-  read(json, "eos_token_id", c.eos_token_id);
-  bool tied = true, cross_attention = false;
-  read(json, "tie_word_embeddings", tied);
-  read(json, "add_cross_attention", cross_attention);
-  TARE_CHECK(tied, "config.json: tie_word_embeddings is false; only a head tied to wte is supported");
-  TARE_CHECK(!cross_attention, "config.json: add_cross_attention is true, which is not supported");
+  fields.read(c.embd_pdrop, "embd_pdrop");
+  fields.read(c.attn_pdrop, "attn_pdrop");
+  fields.read(c.resid_pdrop, "resid_pdrop");
+  fields.read(c.layer_norm_epsilon, "layer_norm_epsilon");
+  fields.read(c.initializer_range, "initializer_range");
+  fields.read(c.scale_attn_weights, "scale_attn_weights");
+  fields.read(c.scale_attn_by_inverse_layer_idx, "scale_attn_by_inverse_layer_idx");
+  fields.read(c.bos_token_id, "bos_token_id");
+  fields.read(c.eos_token_id, "eos_token_id");
+  fields.expect("tie_word_embeddings", true, "only a head tied to wte is supported");
+  fields.expect("add_cross_attention", false, "cross-attention is not supported");
+  fields.expect("is_encoder_decoder", false, "only a decoder alone is supported");
+  if (const Json* pruned = fields.take("pruned_heads"))
+    TARE_CHECK(pruned->members().empty(), "config.json: pruned_heads is ", pruned->dump(),
+               "; pruned heads are not supported");
+  fields.check_nothing_is_left();
   c.check();
   return c;
 }

@@ -37,8 +37,10 @@ struct Gpt2Config {
   static Gpt2Config preset(const std::string& name);
   static const std::vector<std::string>& preset_names();
 
-  // Absent fields take the defaults above. Error on another model_type, an activation that Tare lacks, a
-  // head of its own, cross-attention, or sizes that do not fit together.
+  // Absent fields take the defaults above; transformers' other names for the sizes ("hidden_size",
+  // "num_hidden_layers", ...) are understood. Error on another model_type, an activation that Tare lacks, a
+  // head of its own, cross-attention, sizes that do not fit together, two names that disagree, and any field
+  // that is neither known nor without effect on the model.
   static Gpt2Config from_json(const Json& json);
   static Gpt2Config from_file(const std::filesystem::path& path);
   Json to_json() const;

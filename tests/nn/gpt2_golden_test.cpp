@@ -132,6 +132,23 @@ TEST(Gpt2Files, SaveLoadSaveIsByteIdentical) {
             test::read_file(golden_path("gpt2/model/model.safetensors")));
 }
 
+TEST(Gpt2Files, APretrainedModelIsInEvalModeUntilItIsTrained) {
+  const test::TempDir dir;
+  Gpt2Config config = golden_gpt2(DType::f32)->config();
+  config.set_dropout(0.5);
+  Gpt2 made(config);
+  made.initialize(1);
+  EXPECT_TRUE(made.training());
+  made.save_pretrained(dir.path());
+  const auto model = Gpt2::from_pretrained(dir.path());
+  EXPECT_EQ(model->config().embd_pdrop, 0.5);
+  const Tensor ids = SafetensorsFile(golden_path("gpt2/batch.safetensors")).tensor("ids");
+  made.eval();
+  EXPECT_EQ(relative_max(model->forward({ids}).value(), made.forward({ids}).value()), 0);
+  model->train();
+  EXPECT_TRUE(model->h[1]->attn.resid_dropout.training());
+}
+
 TEST(Gpt2Files, ShardsAreReadThroughTheirIndex) {
   const test::TempDir dir;
   const SafetensorsFile whole(golden_path("gpt2/model/model.safetensors"));
@@ -177,6 +194,13 @@ TEST(Gpt2Files, FilesThatDoNotFitNameEveryFault) {
   EXPECT_EQ(saved_as(untied), "no error");  // a copy of wte
   untied.back().second = Tensor::zeros(tensors[0].second.shape());
   EXPECT_NE(saved_as(untied).find("lm_head.weight"), std::string::npos);
+  // None of the faults changes a model that is there.
+  fill(model->wpe.weight.mutable_value(), 2);
+  for (const NamedTensors& faulty : {fewer, more, bent, untied}) {
+    save_safetensors(dir.path() / "model.safetensors", faulty);
+    EXPECT_NE(error_of([&] { model->load_pretrained(dir.path()); }), "no error");
+    for (const double value : model->wpe.weight.value().to_vector<double>()) ASSERT_EQ(value, 2);
+  }
   EXPECT_NE(error_of([&] { (void)Gpt2::from_pretrained(dir.path() / "nowhere"); }).find("nowhere"),
             std::string::npos);
 }

@@ -17,6 +17,7 @@ struct Trace {
   const char* name;
   bool adamw, nesterov;
   double lr, clip;
+  size_t parameters;  // how many the file holds
   DType dtype;
 };
 
@@ -61,6 +62,7 @@ TEST_P(GoldenTrace, TenUpdatesAgreeWithPyTorch) {
     EXPECT_NEAR(report.grad_norm / norms[size_t(k)], 1, f64 ? 1e-12 : 1e-5) << "update " << k;
   }
   const int64_t C = model->config().n_embd;
+  size_t compared = 0;
   for (const auto& [name, var] : model->named_parameters()) {
     if (!expected.contains("param.transformer." + name)) continue;
     Tensor got = var->value(), want = expected.tensor("param.transformer." + name);
@@ -74,18 +76,20 @@ TEST_P(GoldenTrace, TenUpdatesAgreeWithPyTorch) {
     } else {
       compare(got, want);
     }
+    ++compared;
   }
+  EXPECT_EQ(compared, t.parameters);
 }
 
 INSTANTIATE_TEST_SUITE_P(Traces, GoldenTrace,
-                         testing::Values(Trace{"adamw", true, false, 1e-2, 1.0, DType::f32},
-                                         Trace{"adamw_cosine", true, false, 2e-2, 2.5, DType::f32},
-                                         Trace{"momentum", false, false, 0.1, 2.5, DType::f32},
-                                         Trace{"nesterov", false, true, 0.1, 1.0, DType::f32},
-                                         Trace{"adamw", true, false, 1e-2, 1.0, DType::f64},
-                                         Trace{"adamw_cosine", true, false, 2e-2, 2.5, DType::f64},
-                                         Trace{"momentum", false, false, 0.1, 2.5, DType::f64},
-                                         Trace{"nesterov", false, true, 0.1, 1.0, DType::f64}),
+                         testing::Values(Trace{"adamw", true, false, 1e-2, 1.0, 28, DType::f32},
+                                         Trace{"adamw_cosine", true, false, 2e-2, 2.5, 0, DType::f32},
+                                         Trace{"momentum", false, false, 0.1, 2.5, 28, DType::f32},
+                                         Trace{"nesterov", false, true, 0.1, 1.0, 28, DType::f32},
+                                         Trace{"adamw", true, false, 1e-2, 1.0, 28, DType::f64},
+                                         Trace{"adamw_cosine", true, false, 2e-2, 2.5, 0, DType::f64},
+                                         Trace{"momentum", false, false, 0.1, 2.5, 28, DType::f64},
+                                         Trace{"nesterov", false, true, 0.1, 1.0, 28, DType::f64}),
                          [](const auto& info) {
                            return std::string(info.param.name) + "_" + std::string(name_of(info.param.dtype));
                          });
