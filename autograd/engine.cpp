@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The backward pass: counts how often each node is used, then runs nodes in reverse order of recording.
+#include <algorithm>
 #include <queue>
 #include <unordered_map>
 #include <utility>
@@ -92,19 +93,10 @@ class BackwardPass {
   }
 
   void run_node(Node& node) {
-    Flow& flow = flows_[&node];
-    Tensor dy = std::move(flow.grad);
-    if (dy.defined()) {
-      const RestoredPathScope path(node.path);
-      const OpScope op(node.op);
-      // Gradients are charged as temporaries wherever the caller stands.
-      const CategoryScope category(Category::temporaries);
-      const NoGradGuard no_grad;
-      if (!dy.is_contiguous()) dy = dy.contiguous();
-      GradOut out(*this, node);
-      node.backward(out, node.saved, dy);
-      out.finish();
-    }
+    Tensor dy = std::move(flows_[&node].grad);
+    if (dy.defined() && std::any_of(node.inputs.begin(), node.inputs.end(),
+                                    [](const auto& input) { return wants_grad(input.get()); }))
+      run_backward(node, dy);
     dy = {};
     if (!options_.retain_graph) {
       node.saved.clear();
@@ -113,6 +105,25 @@ class BackwardPass {
     }
     for (const auto& input : node.inputs)
       if (input && --flows_[input.get()].pending == 0) is_ready(*input);
+  }
+
+  void run_backward(Node& node, Tensor& dy) {
+    const RestoredPathScope path(node.path);
+    const OpScope op(node.op);
+    // Gradients are charged as temporaries wherever the caller stands.
+    const CategoryScope category(Category::temporaries);
+    const NoGradGuard no_grad;
+    first_.clear();
+    try {
+      if (!dy.is_contiguous()) dy = dy.contiguous();
+      GradOut out(*this, node);
+      node.backward(out, node.saved, dy);
+      out.finish();
+    } catch (...) {
+      // What the op was to write first may hold anything.
+      for (Leaf* leaf : first_) leaf->has_grad = false;
+      throw;
+    }
   }
 
   // A leaf is complete at once, so that its hooks can overlap with the rest of the pass.
@@ -149,12 +160,14 @@ class BackwardPass {
 
   void mark(Node& node) {
     if (!node.leaf) return;
+    if (!node.leaf->has_grad) first_.push_back(node.leaf.get());
     node.leaf->has_grad = true;
     flows_[&node].touched = true;
   }
 
   const BackwardOptions& options_;
   std::unordered_map<Node*, Flow> flows_;
+  std::vector<Leaf*> first_;  // leaves whose gradient the op being run is the first to write
   std::priority_queue<Node*, std::vector<Node*>, LaterFirst> ready_;
 };
 
@@ -163,7 +176,7 @@ class BackwardPass {
 GradOut::GradOut(detail::BackwardPass& pass, detail::Node& node) : pass_(pass), node_(node) {}
 GradOut::~GradOut() = default;
 
-bool GradOut::needs(size_t i) const { return node_.inputs.at(i) != nullptr; }
+bool GradOut::needs(size_t i) const { return detail::wants_grad(node_.inputs.at(i).get()); }
 const Shape& GradOut::shape(size_t i) const { return node_.input_shapes.at(i); }
 bool GradOut::retains_graph() const { return pass_.retains_graph(); }
 

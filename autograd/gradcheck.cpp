@@ -38,22 +38,44 @@ Tensor numeric_gradient(const std::function<Var(const Vars&)>& f, std::vector<Te
   return Tensor::from_vector(gradient, moved.shape());
 }
 
+double rms(const std::vector<double>& values) {
+  double squares = 0;
+  for (const double v : values) squares += v * v;
+  return values.empty() ? 0 : std::sqrt(squares / double(values.size()));
+}
+
+// Rounding errors of <y, dy>, a few units in the last place of each term, as they show in a difference.
+double noise_of(const Tensor& y, const Tensor& dy, double epsilon) {
+  const auto a = y.to_vector<double>(), b = dy.to_vector<double>();
+  double sum = 0;
+  for (size_t i = 0; i < a.size(); ++i) sum += std::abs(a[i] * b[i]);
+  return 16 * 0x1p-52 * sum / epsilon;
+}
+
+struct Allowed {
+  double tolerance, noise;
+};
+
 std::string compare(const char* what, size_t input, const Tensor& analytic, const Tensor& numeric,
-                    double factor, double tolerance) {
+                    double factor, const Allowed& allowed) {
   const auto a = analytic.to_vector<double>(), n = numeric.to_vector<double>();
-  double worst = 0;
+  const double typical = rms(n);
+  double worst = 0;  // as a multiple of what is allowed
   size_t at = 0;
   for (size_t i = 0; i < a.size(); ++i) {
-    const double error = std::abs(a[i] - factor * n[i]) / std::max(1.0, std::abs(factor * n[i]));
+    const double scale = factor * std::max(typical, std::abs(n[i]));
+    const double difference = std::abs(a[i] - factor * n[i]);
+    const double error =
+        difference == 0 ? 0 : difference / (allowed.tolerance * scale + factor * allowed.noise);
     if (error <= worst && error == error) continue;
     worst = error == error ? error : INFINITY;
     at = i;
   }
-  if (worst <= tolerance) return {};
+  if (worst <= 1) return {};
   std::ostringstream os;
   os.precision(10);
   os << "gradcheck: " << what << " of input " << input << ", element " << at << ": analytic " << a[at]
-     << ", numeric " << factor * n[at] << ", error " << worst;
+     << ", numeric " << factor * n[at] << ", an error of " << worst << " times the tolerance";
   return os.str();
 }
 
@@ -81,7 +103,8 @@ std::string gradcheck(const std::function<Var(const Vars&)>& f, const std::vecto
       if (!numeric[i].defined()) numeric[i] = numeric_gradient(f, inputs, i, dy, options.epsilon);
       if (!vars[i].grad().defined()) return detail::concat("gradcheck: input ", i, " got no gradient");
       const char* what = pass == 1 ? "gradient" : "gradient accumulated over two passes";
-      std::string fault = compare(what, i, vars[i].grad(), numeric[i], pass, options.tolerance);
+      std::string fault = compare(what, i, vars[i].grad(), numeric[i], pass,
+                                  {options.tolerance, noise_of(y.value(), dy, options.epsilon)});
       if (!fault.empty()) return fault;
     }
     if (pass == 1) backward(y, {.seed = dy});

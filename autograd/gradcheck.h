@@ -11,9 +11,9 @@
 namespace tare {
 
 struct GradcheckOptions {
-  double epsilon = 1e-6;          // step of the central difference
-  double tolerance = 1e-6;        // allowed |analytic - numeric| / max(1, |numeric|)
-  uint64_t seed = 0;              // of the random dy with which f's result is contracted
+  double epsilon = 1e-6;    // step of the central difference
+  double tolerance = 1e-6;  // of |analytic - numeric| / max(|numeric|, rms of its tensor), besides rounding
+  uint64_t seed = 0;        // of the random dy with which f's result is contracted
   std::vector<bool> wanted = {};  // which inputs to check; empty: all
 };
 

@@ -13,6 +13,7 @@ namespace tare::detail {
 
 struct Leaf {
   std::string name;
+  bool wanted = true;  // false while it is frozen
   DType grad_dtype = DType::f32;
   Tensor grad;            // allocated or not
   bool has_grad = false;  // grad holds contributions since zero_grad()
@@ -26,7 +27,7 @@ struct Node : std::enable_shared_from_this<Node> {
   Shape shape;            // of the op's result or the leaf
   DType dtype = DType::f32;
   Device device;
-  std::vector<std::shared_ptr<Node>> inputs;  // null where no gradient is wanted
+  std::vector<std::shared_ptr<Node>> inputs;  // null where no gradient was wanted
   std::vector<Shape> input_shapes;
   Saved saved;
   BackwardFn backward;
@@ -39,6 +40,9 @@ struct Node : std::enable_shared_from_this<Node> {
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
 };
+
+// Whether the place of an input on the tape wants a gradient now: a leaf may have been frozen since.
+inline bool wants_grad(const Node* node) { return node && (!node->leaf || node->leaf->wanted); }
 
 uint64_t next_sequence();
 

@@ -53,7 +53,7 @@ Var record(const char* op, Tensor y, std::vector<Var> inputs, std::vector<Tensor
   node->dtype = y.dtype();
   node->device = y.device();
   for (const Var& input : inputs) {
-    node->inputs.push_back(input.node());
+    node->inputs.push_back(input.requires_grad() ? input.node() : nullptr);
     node->input_shapes.push_back(input.defined() ? input.shape() : Shape{});
   }
   for (Tensor& t : saved)

@@ -58,16 +58,18 @@ Var Var::parameter(Tensor value, std::string name, std::optional<DType> grad_dty
   return v;
 }
 
-bool Var::requires_grad() const { return node_ != nullptr; }
+bool Var::requires_grad() const { return detail::wants_grad(node_.get()); }
 bool Var::is_leaf() const { return !node_ || node_->leaf; }
 
 void Var::set_requires_grad(bool wanted) {
   TARE_CHECK(is_leaf(), "set_requires_grad: needs a leaf, not the result of an op");
-  if (wanted == requires_grad()) return;
-  if (!wanted) {
-    node_.reset();
+  // The copies of this Var share its leaf: it stays, with its name, hooks and dtype.
+  if (node_) {
+    node_->leaf->wanted = wanted;
+    if (!wanted) zero_grad();
     return;
   }
+  if (!wanted) return;
   node_ = std::make_shared<detail::Node>();
   node_->op = "leaf";
   node_->sequence = detail::next_sequence();

@@ -38,7 +38,7 @@ class Var {
 
   bool requires_grad() const;  // wants a gradient, as a leaf or as the result of a recorded op
   bool is_leaf() const;
-  void set_requires_grad(bool wanted);  // leaves only; false frees the gradient
+  void set_requires_grad(bool wanted);  // leaves only, with all their copies; false frees the gradient
   const std::string& name() const;      // of a leaf, "" otherwise
   void set_name(std::string name);
 

@@ -75,6 +75,7 @@ void cross_entropy_backward(const Tensor& logits, const Tensor& targets, const T
   check_same_dtype(op, "dsum", dsum, lse.dtype());
   check_same_device(op, "dsum", dsum, logits.device());
   check_gradient(op, dlogits, logits);
+  check_same_dtype(op, "dlogits", dlogits, logits.dtype());
   const double bytes = double(logits.nbytes() + targets.nbytes() + lse.nbytes() + dsum.nbytes()) +
                        double(dlogits.nbytes()) * (accum == Accum::add ? 2 : 1);
   TARE_DISPATCH_CPU(logits.device(), (Cost{4 * double(logits.numel()), bytes}),

@@ -75,7 +75,7 @@ std::vector<NamedParameter> Module::named_parameters() {
   const std::string here = path();
   std::vector<NamedParameter> named;
   for (const auto& [name, p] : distinct_parameters()) {
-    if (p->var->requires_grad()) p->var->set_name(join(here, name));
+    if (p->var->node()) p->var->set_name(join(here, name));
     named.push_back({name, p->var});
   }
   return named;
@@ -144,14 +144,7 @@ void Module::zero_grad(bool keep_memory) {
 }
 
 void Module::set_requires_grad(bool wanted) {
-  // A tied parameter may be a copy of the Var: it must share the leaf.
-  std::vector<std::pair<Var*, const Var*>> tied;
-  const auto on_tied = [&](const Parameter& again, const Parameter& first) {
-    if (again.var != first.var) tied.emplace_back(again.var, first.var);
-  };
-  for (const auto& [name, p] : distinct_parameters(on_tied)) p->var->set_requires_grad(wanted);
-  for (const auto& [again, first] : tied) *again = *first;
-  named_parameters();
+  for (const auto& [name, p] : distinct_parameters()) p->var->set_requires_grad(wanted);
 }
 
 void Module::initialize(uint64_t seed) {

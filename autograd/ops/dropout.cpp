@@ -17,7 +17,7 @@ Var dropout(const Var& x, double p) {
   Tensor y = Tensor::empty_like(in);
   kernels::dropout(in, stream, y, Accum::set);
   return record("dropout", y, {x}, {}, [stream](GradOut& out, Saved&, const Tensor& dy) {
-    auto [dx, accum] = out(0);
+    auto [dx, accum] = out.in_input_dtype(0);
     kernels::dropout(dy, stream, dx, accum);
   });
 }

@@ -96,6 +96,49 @@ TEST(Engine, AChangedSavedTensorIsAnErrorThatNamesTheOp) {
   }
 }
 
+TEST(Engine, AfterABackwardThatFailedTheNextOneStartsFromNothing) {
+  for (const bool kept : {false, true}) {
+    Var x = Var::parameter(vec({2}));
+    if (kept) {
+      backward(square_of(x));
+      x.zero_grad(true);
+    }
+    const Var fails = record("fails", x.value().clone(), {x}, {}, [](GradOut& out, Saved&, const Tensor&) {
+      auto [dx, accum] = out(0);
+      fill(dx, 1e30);
+      TARE_THROW("fails");
+    });
+    EXPECT_THROW(backward(fails), Error);
+    EXPECT_FALSE(x.grad().defined());
+    backward(square_of(x));
+    EXPECT_EQ(x.grad().item<double>(), 4);
+  }
+}
+
+TEST(Engine, AFrozenLeafGetsNothingAndKeepsItsNameHooksAndDtype) {
+  Var x = Var::parameter(vec({3}), "x", DType::f32);
+  const Var copy = x;
+  int calls = 0;
+  x.on_grad_complete([&](Var&) { ++calls; });
+  backward(sum_of(x, x));
+  EXPECT_EQ(calls, 1);
+  const Var before = sum_of(x, x), alone = square_of(x);
+  x.set_requires_grad(false);
+  EXPECT_FALSE(copy.requires_grad());
+  EXPECT_FALSE(copy.grad().defined());
+  EXPECT_FALSE(square_of(x).requires_grad());
+  backward(before);  // recorded while it wanted a gradient
+  backward(alone);
+  EXPECT_FALSE(copy.grad().defined());
+  EXPECT_EQ(calls, 1);
+  EXPECT_EQ(copy.name(), "x");
+  x.set_requires_grad(true);
+  backward(sum_of(x, x));
+  EXPECT_EQ(calls, 2);
+  EXPECT_EQ(copy.grad().item<double>(), 2);
+  EXPECT_EQ(copy.grad().dtype(), DType::f32);
+}
+
 TEST(Engine, AFreedGraphIsAnErrorUnlessRetained) {
   const Var x = Var::parameter(vec({2}));
   const Var y = square_of(x);
@@ -182,6 +225,23 @@ TEST(Gradcheck, AcceptsSoftmaxAndRejectsAWrongGradient) {
     });
   };
   EXPECT_NE(gradcheck(wrong, {x}), "");
+}
+
+TEST(Gradcheck, SmallGradientsMustBeRightToo) {
+  const Tensor x = Tensor::randn({3, 5}, 1, {DType::f64, kCpu, {}});
+  for (const double scale : {1e-7, 1e-12}) {
+    const auto scaled = [scale](double factor) {
+      return [=](const Vars& v) {
+        Tensor y = (v[0] * scale).value();
+        return record("scaled", y, {v[0]}, {}, [=](GradOut& out, Saved&, const Tensor& dy) {
+          out.give(0, (Var(dy) * (scale * factor)).value());
+        });
+      };
+    };
+    EXPECT_EQ(gradcheck(scaled(1), {x}), "");
+    EXPECT_NE(gradcheck(scaled(1.0001), {x}), "");
+    EXPECT_NE(gradcheck(scaled(0), {x}), "");
+  }
 }
 
 TEST(Gradcheck, StridedInputsGiveTheSameGradients) {

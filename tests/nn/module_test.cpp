@@ -7,7 +7,9 @@
 
 #include <gtest/gtest.h>
 
+#include "tare/autograd/ops.h"
 #include "tare/autograd/tape.h"
+#include "tare/optim/sgd.h"
 
 namespace tare::nn {
 namespace {
@@ -151,12 +153,35 @@ TEST(Module, FreezingKeepsTiesAndNames) {
   };
   Copied m;
   EXPECT_EQ(m.num_parameters(), 6);
+  EXPECT_EQ(names(m), (std::vector<std::string>{"head", "a.bias"}));
   m.set_requires_grad(false);
   EXPECT_FALSE(m.head.requires_grad());
   EXPECT_FALSE(m.a.weight.requires_grad());
   m.set_requires_grad(true);
   EXPECT_EQ(m.head.node(), m.a.weight.node());
   EXPECT_EQ(m.head.name(), "head");
+}
+
+TEST(Module, AFrozenParameterMovesAgainOnceItIsUnfrozen) {
+  Tree t;
+  t.initialize(1);
+  std::vector<optim::ParamGroup> groups;
+  for (const ParameterGroup& g : t.parameter_groups()) groups.push_back({g.parameters, false});
+  optim::Sgd optimizer(groups, {.lr = 0.1});
+  const auto moved = [&](const Var& v) {
+    const auto before = v.value().to_vector<float>();
+    optimizer.zero_grad();
+    backward(sum(t.a.bias) + sum(t.odd.bias));
+    optimizer.step();
+    return v.value().to_vector<float>() != before;
+  };
+  EXPECT_TRUE(moved(t.a.bias));
+  t.a.set_requires_grad(false);
+  EXPECT_FALSE(moved(t.a.bias));
+  EXPECT_TRUE(moved(t.odd.bias));
+  EXPECT_EQ(t.a.bias.name(), "h.0.bias");
+  t.a.set_requires_grad(true);
+  EXPECT_TRUE(moved(t.a.bias));
 }
 
 TEST(Module, EvalScopeRestoresEveryModulesOwnMode) {
