@@ -148,7 +148,7 @@ Var layernorm_linear(const Var& x, const Var& gamma, const Var& beta, double eps
 struct AttentionOptions {
   bool causal = false;   // query t sees key s <= t + S - T: the last query sees the last key
   double scale = 0;      // of the scores; 0: 1 / sqrt(D)
-  double dropout = 0;    // of the weights, drawn by current_random() and the module path
+  double dropout = 0;    // of the weights; as for dropout() below
   Tensor key_mask = {};  // (B, S) bool or u8: keys that are seen; undefined: all
 };
 // softmax(scale q k^T) v: q (B, H, T, D), k and v (B, H, S, D) -> (B, H, T, D). Exact, in memory that grows
@@ -161,8 +161,8 @@ Var packed_attention(const Var& qkv, int64_t heads, const AttentionOptions& opti
 // ---- dropout (ops/dropout.cpp)
 
 // Zero with probability p, scaled by 1 / (1 - p) otherwise; p = 0 returns x. The mask follows from the
-// RandomScope, the module path, the sample (index on axis 0) and the element in it: the same however a batch
-// is cut.
+// RandomScope (Error without one), the module path, how many random ops ran there before, the sample (index
+// on axis 0) and the element in it: the same however a batch is cut.
 Var dropout(const Var& x, double p);
 
 // ---- losses (ops/loss.cpp)

@@ -6,7 +6,6 @@
 #include <cstring>
 #include <numbers>
 #include <type_traits>
-#include <utility>
 
 #include "tare/core/parallel.h"
 #include "tare/core/tensor.h"
@@ -41,8 +40,6 @@ template <class Draw> void fill_random(Tensor& t, RngKey key, Draw draw) {
   });
 }
 
-thread_local RandomContext random_context;
-
 // The greatest number of the dtype below `bound`, which is finite.
 template <class T> T greatest_below(double bound) {
   using Bits =
@@ -60,10 +57,6 @@ template <class T> T greatest_below(double bound) {
 }
 
 }  // namespace
-
-RandomScope::RandomScope(const RandomContext& context) : old_(std::exchange(random_context, context)) {}
-RandomScope::~RandomScope() { random_context = old_; }
-const RandomContext& current_random() { return random_context; }
 
 void fill_normal(Tensor& t, double mean, double std, RngKey key) {
   fill_random(t, key, [mean, std](const Philox4& bits, double(&out)[4]) {

@@ -53,29 +53,6 @@ struct RngKey {
   }
 };
 
-// Where in training a random op is: with the op's path it names every random number of a run. Sample b of a
-// batch has the global index first_sample + b * sample_stride, so that dropout does not depend on how a batch
-// is cut into micro-batches or ranks.
-struct RandomContext {
-  uint64_t seed = 0;
-  uint64_t update = 0;
-  int64_t first_sample = 0;
-  int64_t sample_stride = 1;
-};
-
-// The calling thread's context while a scope lives.
-class RandomScope {
- public:
-  explicit RandomScope(const RandomContext& context);
-  ~RandomScope();
-  RandomScope(const RandomScope&) = delete;
-  RandomScope& operator=(const RandomScope&) = delete;
-
- private:
-  RandomContext old_;
-};
-const RandomContext& current_random();
-
 // Element i of a row-major floating tensor from Philox(key, i / 4): N(mean, std^2) by Box and Muller, or
 // U[low, high).
 void fill_normal(Tensor& t, double mean, double std, RngKey key);

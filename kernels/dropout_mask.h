@@ -12,7 +12,7 @@ namespace tare::kernels {
 // One random op of one update. Sample b of the batch has the global index first_sample + b * sample_stride.
 struct DropoutStream {
   double p = 0;      // share that is dropped, in [0, 1); what stays is scaled by 1 / (1 - p)
-  uint64_t key = 0;  // RngKey{seed, hash of the op's path}.mix()
+  uint64_t key = 0;  // RngKey{seed, the op's path and its number there}.mix()
   uint64_t update = 0;
   int64_t first_sample = 0;
   int64_t sample_stride = 1;

@@ -8,8 +8,8 @@
 
 namespace tare::nn {
 
-// The mask follows from the RandomScope (seed, update, index of the sample, which is x's first axis), the
-// module's path and the element: the same however a batch is cut.
+// In training it needs a RandomScope; the mask follows from that (seed, update, index of the sample, which is
+// x's first axis), the module's path, which of its calls this is, and the element, however a batch is cut.
 class Dropout : public Module {
  public:
   explicit Dropout(double p);  // 0 <= p < 1

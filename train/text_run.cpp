@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "tare/autograd/ops.h"
-#include "tare/core/rng.h"
+#include "tare/core/random_scope.h"
 #include "tare/data/byte_tokenizer.h"
 #include "tare/optim/factory.h"
 #include "tare/optim/schedule.h"

@@ -3,6 +3,7 @@
 #include <iostream>
 
 #include "tare/autograd/ops.h"
+#include "tare/core/random_scope.h"
 #include "tare/core/version.h"
 #include "tare/data/text_loader.h"
 #include "tare/nn/models/gpt2.h"
@@ -15,15 +16,14 @@ int main(int argc, char** argv) {
   const tare::data::TextDataset text(argv[1]);
   tare::data::TextLoader batches(text, /*batch=*/8, /*seq=*/32, /*seed=*/1);
 
-  tare::nn::Gpt2Config config = tare::nn::Gpt2Config::preset("demo");
-  config.set_dropout(0);
-  tare::nn::Gpt2 model(config);
+  tare::nn::Gpt2 model(tare::nn::Gpt2Config::preset("demo"));
   model.initialize(/*seed=*/1);
   tare::optim::AdamW optimizer({{model.parameters()}}, {.lr = 1e-3});
 
   double first = 0, loss = 0;
   for (int step = 0; step < 30; ++step) {
     const tare::data::TextBatch batch = batches.next();
+    const tare::RandomScope random({.seed = 1, .update = uint64_t(step)});  // names dropout's masks
     const tare::Var hidden = model.hidden({.ids = batch.ids});
     const auto [mean, count] = tare::linear_cross_entropy(hidden, model.head_weight(), batch.targets,
                                                           {.scale = 1.0 / double(batch.tokens)});

@@ -5,7 +5,7 @@
 #include "tare/autograd/gradcheck.h"
 #include "tare/autograd/ops.h"
 #include "tare/core/ledger.h"
-#include "tare/core/rng.h"
+#include "tare/core/random_scope.h"
 
 #include "tests/support/values.h"
 
@@ -18,17 +18,36 @@ Tensor random(const Shape& shape, uint64_t seed, DType dtype = DType::f64) {
 
 TEST(AttentionOp, gradients_agree_with_differences) {
   const Tensor seen = Tensor::from_vector(std::vector<uint8_t>{1, 1, 0, 1, 1, 0, 1, 1, 1, 1}, {2, 5});
-  const RandomScope at({.seed = 3, .update = 4});
   for (const bool causal : {false, true})
     for (const double dropout : {0.0, 0.3})
       for (const Tensor& mask : {Tensor(), seen}) {
         const AttentionOptions options{.causal = causal, .dropout = dropout, .key_mask = mask};
-        const auto f = [&](const Vars& v) { return attention(v[0], v[1], v[2], options); };
+        const auto f = [&](const Vars& v) {
+          const RandomScope at({.seed = 3, .update = 4});
+          return attention(v[0], v[1], v[2], options);
+        };
         EXPECT_EQ(gradcheck(f, {random({2, 2, 3, 4}, 1), random({2, 2, 5, 4}, 2), random({2, 2, 5, 4}, 3)}),
                   "");
-        const auto g = [&](const Vars& v) { return packed_attention(v[0], 2, options); };
+        const auto g = [&](const Vars& v) {
+          const RandomScope at({.seed = 3, .update = 4});
+          return packed_attention(v[0], 2, options);
+        };
         EXPECT_EQ(gradcheck(g, {random({2, 5, 3 * 6}, 1)}), "");
       }
+}
+
+TEST(AttentionOp, each_call_under_one_path_drops_its_own_weights) {
+  const Tensor qkv = random({2, 7, 3 * 12}, 1);
+  const auto two = [&] {
+    const RandomScope at({.seed = 3, .update = 4});
+    const AttentionOptions options{.dropout = 0.5};
+    return std::pair(packed_attention(qkv, 3, options).value(), packed_attention(qkv, 3, options).value());
+  };
+  const auto once = two(), again = two();
+  EXPECT_FALSE(same_bits(once.first, once.second));
+  EXPECT_TRUE(same_bits(once.first, again.first));
+  EXPECT_TRUE(same_bits(once.second, again.second));
+  EXPECT_THROW(packed_attention(qkv, 3, {.dropout = 0.5}), Error);
 }
 
 TEST(AttentionOp, operands_of_any_layout_and_any_wanted_subset) {

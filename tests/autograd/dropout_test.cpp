@@ -8,7 +8,7 @@
 #include "tare/autograd/ops.h"
 #include "tare/core/isa.h"
 #include "tare/core/parallel.h"
-#include "tare/core/rng.h"
+#include "tare/core/random_scope.h"
 #include "tare/core/scope.h"
 
 namespace tare {
@@ -41,6 +41,7 @@ TEST(Dropout, DropsTheShareAndScalesTheRest) {
 TEST(Dropout, ZeroIsTheIdentityAndBadProbabilitiesAreErrors) {
   const Var x(ones({3}));
   EXPECT_TRUE(dropout(x, 0).value().same_storage(x.value()));
+  const RandomScope scope({1, 5, 0, 1});
   EXPECT_THROW(dropout(x, 1), Error);
   EXPECT_THROW(dropout(x, -0.1), Error);
 }
@@ -94,15 +95,41 @@ TEST(Dropout, ThreadsAndInstructionSetsGiveTheSameBits) {
 }
 
 TEST(Dropout, Gradcheck) {
-  const RandomScope scope({3, 2, 1, 1});
-  const auto f = [](const Vars& v) { return dropout(v[0], 0.4); };
+  const auto f = [](const Vars& v) {
+    const RandomScope scope({3, 2, 1, 1});
+    return dropout(dropout(v[0], 0.4), 0.3);
+  };
   const TensorOptions f64{DType::f64, kCpu, {}};
   EXPECT_EQ(gradcheck(f, {Tensor::randn({3, 5, 7}, 1, f64)}), "");
   EXPECT_EQ(gradcheck(f, {Tensor::randn({7, 5}, 1, f64).transpose(0, 1)}), "");
-  EXPECT_EQ(dropout(Tensor::zeros({0, 4}), 0.5).numel(), 0);
+  EXPECT_EQ(run({0, 4}, 0.5, {3, 2, 1, 1}).size(), 0u);
+}
+
+TEST(Dropout, OutsideARandomScopeIsAnError) {
+  EXPECT_NO_THROW(dropout(ones({3}), 0));
+  EXPECT_THROW(dropout(ones({3}), 0.5), Error);
+}
+
+TEST(Dropout, EachCallUnderOnePathHasAMaskOfItsOwnForAnyCutOfTheBatch) {
+  const auto two = [](int64_t first, int64_t count) {
+    const RandomScope scope({1, 5, first, 1});
+    const Tensor x = ones({count, 101});
+    return std::pair(dropout(x, 0.5).value().to_vector<float>(), dropout(x, 0.5).value().to_vector<float>());
+  };
+  const auto whole = two(0, 6);
+  EXPECT_NE(whole.first, whole.second);
+  std::vector<float> first, second;
+  for (const auto& [begin, count] : {std::pair<int64_t, int64_t>{0, 2}, {2, 1}, {3, 3}}) {
+    const auto part = two(begin, count);
+    first.insert(first.end(), part.first.begin(), part.first.end());
+    second.insert(second.end(), part.second.begin(), part.second.end());
+  }
+  EXPECT_EQ(first, whole.first);
+  EXPECT_EQ(second, whole.second);
 }
 
 TEST(Dropout, KeepsNothingForTheBackward) {
+  const RandomScope scope({1, 5, 0, 1});
   const int64_t before = ledger(kCpu).current()[size_t(Category::activations)];
   const Var x = Var::parameter(ones({8, 100}));
   const Var y = dropout(x, 0.5);

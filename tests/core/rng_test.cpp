@@ -132,19 +132,5 @@ TEST(Randn, StridedTargetsGetTheSameNumbersInRowMajorOrder) {
   EXPECT_EQ(wide.select(1, 0).to_vector<double>(), std::vector<double>(6, 0));
 }
 
-TEST(RandomScope, IsRestored) {
-  EXPECT_EQ(current_random().seed, 0u);
-  {
-    const RandomScope outer({5, 6, 7, 2});
-    {
-      const RandomScope inner({8, 9, 10, 1});
-      EXPECT_EQ(current_random().update, 9u);
-    }
-    EXPECT_EQ(current_random().first_sample, 7);
-    EXPECT_EQ(current_random().sample_stride, 2);
-  }
-  EXPECT_EQ(current_random().first_sample, 0);
-}
-
 }  // namespace
 }  // namespace tare

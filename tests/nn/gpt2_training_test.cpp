@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tare/core/rng.h"
+#include "tare/core/random_scope.h"
 
 #include "tests/nn/golden_gpt2.h"
 
@@ -64,6 +64,7 @@ TEST(Gpt2, NamesAreThoseOfHuggingFace) {
 TEST(Gpt2, TextsThatDoNotFitAreErrors) {
   Gpt2 model(tiny_config());
   model.initialize(1);
+  model.eval();
   const auto ids = [](int64_t n, int64_t id) {
     return Tensor::full({1, n}, double(id), {DType::i64, kCpu, {}});
   };
@@ -146,6 +147,19 @@ TEST(Gpt2, AnyCutIntoMicroBatchesGivesTheSameGradientWithDropout) {
   }
 }
 
+TEST(Gpt2, TrainingWithDropoutNeedsARandomScope) {
+  Gpt2 model(tiny_config());
+  model.initialize(1);
+  const Tensor ids = Tensor::full({2, 5}, 7, {DType::i64, kCpu, {}});
+  EXPECT_THROW(model.loss({ids}, ids), Error);
+  EXPECT_NO_THROW([&] {
+    const RandomScope random({.seed = 1, .update = 0});
+    model.loss({ids}, ids);
+  }());
+  model.eval();
+  EXPECT_NO_THROW(model.loss({ids}, ids));
+}
+
 // ---- bytes
 
 struct StepBytes {
@@ -166,6 +180,7 @@ StepBytes bytes_of_steps(const Gpt2Config& config, Device device, int64_t B, int
     const TensorOptions options{DType::i64, device, Category::data};
     const Tensor ids = Tensor::full({B, T}, 5, options), targets = Tensor::full({B, T}, 7, options);
     for (int step = 0; step < 2; ++step) {
+      const RandomScope random({.seed = 1, .update = uint64_t(step)});
       backward(model.loss({ids}, targets).sum);
       model.zero_grad();
     }
