@@ -216,9 +216,10 @@ TEST_P(HalfLeaf, HasTheGradientOfTheSameValuesInF64) {
         ASSERT_TRUE(got[i].defined());
         EXPECT_EQ(got[i].dtype(), DType::f32);
         EXPECT_EQ(got[i].shape(), row.shapes[i]);
-        // A few roundings to the half type: of y, of what stands between, of dx.
+        // A few roundings to the half type, of y, of what stands between and of dx; a softmax or a norm then
+        // subtracts numbers that are nearly equal.
         const double unit = dtype == DType::bf16 ? 0x1p-8 : 0x1p-11;
-        EXPECT_LE(relative_l2(got[i], want[i].to_vector<double>(), passes), 8 * unit);
+        EXPECT_LE(relative_l2(got[i], want[i].to_vector<double>(), passes), 16 * unit);
       }
     }
   }
