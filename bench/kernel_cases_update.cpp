@@ -16,7 +16,11 @@ struct Parameters {
   explicit Parameters(int states) {
     const auto add = [&](int64_t numel) {
       const auto one = [&] { return tensors.emplace_back(Tensor::full({numel}, 1e-3)).mutable_raw(); };
-      TensorEntry entry = {.param = one(), .grad = one(), .numel = numel, .weight_decay = 0.01};
+      TensorEntry entry = {.param = one(),
+                           .grad = one(),
+                           .updates = count.mutable_data<int64_t>(),
+                           .numel = numel,
+                           .weight_decay = 0.01};
       if (states > 0) entry.state1 = one();
       if (states > 1) entry.state2 = one();
       entries.push_back(entry);
@@ -35,6 +39,7 @@ struct Parameters {
     state = kernels::make_step_state(kCpu, begun);
   }
   std::vector<Tensor> tensors;
+  Tensor count = Tensor::zeros({1}, {DType::i64, kCpu, {}});  // of updates, of all
   std::vector<TensorEntry> entries;
   TensorTable table;
   Tensor state;

@@ -14,9 +14,9 @@ struct AdamWArgs {
 };
 
 // One update of every entry (param, grad, state1 = exp_avg, state2 = exp_avg_sq), torch's order: the old
-// parameter decays, then moves. Learning rate, update index, clip coefficient and loss scale come from
-// `state`; when its found_inf is not 0 nothing changes. States are f32, f64 for f64 parameters; arithmetic is
-// theirs.
+// parameter decays, then moves. Learning rate, clip coefficient and loss scale come from `state`; when its
+// found_inf is not 0 nothing changes. The bias corrections are those of the entry's own count of updates,
+// which count_update() raises afterwards. States are f32, f64 for f64 parameters; arithmetic is theirs.
 void adamw_update(const TensorTable& table, const AdamWArgs& args, const Tensor& state);
 
 TARE_DECLARE_TWINS(adamw_update, const TensorTable& table, const AdamWArgs& args, const Tensor& state)

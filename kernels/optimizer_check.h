@@ -20,7 +20,8 @@ inline void check_update(const char* op, const TensorTable& table, const Tensor&
              ", expected ", table.state_dtype());
   if (table.device().is_meta()) return;
   for (const TensorEntry& e : table.host())
-    TARE_CHECK(e.numel == 0 || (e.param && e.grad && (states < 1 || e.state1) && (states < 2 || e.state2)),
+    TARE_CHECK(e.updates && (e.numel == 0 ||
+                             (e.param && e.grad && (states < 1 || e.state1) && (states < 2 || e.state2))),
                op, ": entry ", &e - table.host().data(), " of the table lacks a pointer");
 }
 

@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "tare/kernels/check.h"
+#include "tare/kernels/optimizer_check.h"
 
 namespace tare::kernels {
 namespace {
@@ -45,6 +45,12 @@ void finish_grad_norm(double max_norm, Tensor& state) {
   check_state("finish_grad_norm", state);
   TARE_CHECK(max_norm >= 0, "finish_grad_norm: max_norm ", max_norm, " is negative");
   TARE_DISPATCH_CPU(state.device(), kCost, finish_grad_norm(max_norm, state));
+}
+
+void count_update(const TensorTable& table, const Tensor& state) {
+  check_update("count_update", table, state, 0);
+  const double n = double(table.count());
+  TARE_DISPATCH_CPU(table.device(), (Cost{n, 16 * n}), count_update(table, state));
 }
 
 void end_step(Tensor& state) {

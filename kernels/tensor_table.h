@@ -14,10 +14,13 @@ struct TensorEntry {
   const void* grad = nullptr;
   void* state1 = nullptr;  // exp_avg of Adam, momentum_buffer of SGD; may be null where an optimizer has none
   void* state2 = nullptr;  // exp_avg_sq of Adam
+  int64_t* updates = nullptr;  // how many this parameter has had, in its device's memory; count_update() adds
   int64_t numel = 0;
-  int64_t first = 0;    // elements of the table before this one
-  int64_t skipped = 0;  // updates of the run that left this tensor out: its own step is update + 1 - skipped
+  int64_t first = 0;     // elements of the table before this one
+  double lr_factor = 1;  // on the learning rate of the step
   double weight_decay = 0;
+
+  bool operator==(const TensorEntry&) const = default;
 };
 
 // Entries as they lie in device memory, with what fronts need to know of them. The tensors behind the

@@ -6,14 +6,15 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "tare/autograd/var.h"
 #include "tare/kernels/lr_schedule.h"
-#include "tare/kernels/step_state.h"
 #include "tare/kernels/tensor_table.h"
+#include "tare/optim/step_handle.h"
 
 namespace tare::optim {
 
@@ -22,24 +23,9 @@ using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
 // Parameters that are treated alike. Names must be set (Var::name) and differ.
 struct ParamGroup {
   Vars params;
-  bool decay = true;  // weight decay applies
-};
-
-// What to do when a gradient is not finite. Either way the update changes nothing at all.
-enum class NonFinitePolicy : uint8_t { error, skip };
-
-struct StepOptions {
-  double max_grad_norm = 0;  // clip by the global norm, folded into the update; 0 does not clip
-  NonFinitePolicy nonfinite = NonFinitePolicy::error;
-};
-
-struct StepReport {
-  bool stepped = true;   // false: a gradient was not finite and nothing changed
-  int64_t update = 0;    // updates done, this one included if it stepped
-  double grad_norm = 0;  // L2 over all gradients, before clipping
-  double learning_rate = 0;
-  // Name of a parameter whose gradient was not finite, the first of its dtype, else "".
-  std::string nonfinite;
+  bool decay = true;                                  // weight decay applies
+  double lr_factor = 1;                               // on the schedule's learning rate
+  std::optional<double> weight_decay = std::nullopt;  // instead of the optimizer's; only with decay
 };
 
 class Optimizer {
@@ -50,8 +36,10 @@ class Optimizer {
 
   // One update of every parameter that has a gradient; one without is left alone, and so is its step count,
   // as torch does. One kernel call per parameter dtype, after one read of the gradients for norm and
-  // finiteness. Throws under NonFinitePolicy::error, naming the parameter; then nothing was changed.
-  StepReport step(const StepOptions& options = {});
+  // finiteness. Does not wait for the device: what happened is in the handle. An error that nobody waited
+  // for is thrown, once, by the next call of what depends on it: step(), updates(), learning_rate(), state(),
+  // metadata() or load().
+  StepHandle step(const StepOptions& options = {});
   // Forgets the gradients. By default their memory is freed for the next forward.
   void zero_grad(bool keep_memory = false);
 
@@ -65,11 +53,13 @@ class Optimizer {
   int64_t state_bytes() const;
   // States by name, "<parameter>.exp_avg"; they share the optimizer's storage.
   NamedTensors state() const;
-  // What besides the states makes a resumed run equal: the update index, each parameter's count of skipped
-  // updates, the optimizer's name, version and settings.
+  // What besides the states makes a resumed run equal: the update index, each parameter's own count of
+  // updates ("step.<parameter>"), the optimizer's name, version and settings, and the factor and decay of a
+  // parameter's group where they are not the optimizer's ("group.<parameter>").
   std::map<std::string, std::string> metadata() const;
-  // Copies states and counts. Error, before anything is changed, that names a state which is missing,
-  // unexpected or has another shape or dtype, a count that cannot be, another optimizer, or another version.
+  // Copies states and counts into the optimizer's own, which must not be those of another parameter. Error,
+  // before anything is changed, that names a state which is missing, unexpected or has another shape or
+  // dtype, a count that cannot be, another optimizer, group or version.
   void load(const NamedTensors& state, const std::map<std::string, std::string>& metadata);
 
   virtual std::string name() const = 0;         // "adamw"
@@ -85,9 +75,9 @@ class Optimizer {
 
  private:
   struct Slot {
-    double weight_decay = 0;
+    double lr_factor = 1, weight_decay = 0;
+    std::string group;           // what the metadata says of it; "" for the optimizer's own settings
     std::vector<Tensor> states;  // undefined until the first step with a gradient
-    int64_t skipped = 0;
   };
   // A table of all parameters with gradients of one dtype, kept while no address in it changes.
   struct Cached {
@@ -95,11 +85,11 @@ class Optimizer {
     TensorTable table;
   };
 
-  void make_states(size_t i);
+  void settle() const;
+  void make_state(size_t i, size_t k);
   std::vector<std::vector<size_t>> active_by_dtype() const;
   const TensorTable& table_of(const std::vector<size_t>& members);
   void find_norm(const std::vector<const TensorTable*>& tables, double max_norm);
-  std::string nonfinite_name(const std::vector<std::vector<size_t>>& groups, int64_t index) const;
 
   Vars params_;
   std::vector<Slot> slots_;
@@ -107,6 +97,8 @@ class Optimizer {
   std::map<std::pair<DType, DType>, Cached> tables_;
   LrSchedule schedule_;
   Tensor step_state_, norm_scratch_;
+  Tensor counts_;                       // i64 (parameters): updates that each has had; workspace
+  std::shared_ptr<StepInFlight> last_;  // the latest step
 };
 
 }  // namespace tare::optim

@@ -104,7 +104,7 @@ StepResult TextRun::step() {
     result.loss = loss.sum.value().item<double>();
   }
   Stopwatch phase;
-  const optim::StepReport report = optimizer_->step({.max_grad_norm = options_.clip});
+  const optim::StepReport report = optimizer_->step({.max_grad_norm = options_.clip}).wait();
   optimizer_->zero_grad();
   result.update_seconds = phase.lap();
   result.step = report.update;

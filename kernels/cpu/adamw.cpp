@@ -31,8 +31,9 @@ void adamw_update(const TensorTable& table, const AdamWArgs& args, const Tensor&
   visit_floating(table.param_dtype(), "adamw_update", [&]<class T>() {
     using A = acc_t<T>;
     for_table_ranges(table, kGrain, [&](const TensorEntry& e, int64_t begin, int64_t end) {
-      const auto scalars = math::adam_scalars<A>(args.beta1, args.beta2, args.eps, s.learning_rate,
-                                                 e.weight_decay, grad_scale, s.update + 1 - e.skipped);
+      const auto scalars =
+          math::adam_scalars<A>(args.beta1, args.beta2, args.eps, s.learning_rate * e.lr_factor,
+                                e.weight_decay, grad_scale, *e.updates + 1);
       isa_call<adamw_range<T, A>>(static_cast<T*>(e.param) + begin, static_cast<const A*>(e.grad) + begin,
                                   static_cast<A*>(e.state1) + begin, static_cast<A*>(e.state2) + begin,
                                   end - begin, scalars);

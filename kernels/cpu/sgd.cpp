@@ -24,8 +24,8 @@ TARE_INLINE void sgd_range(T* p, const A* g, A* buf, int64_t n, math::SgdScalars
 
 template <class A>
 math::SgdScalars<A> sgd_scalars(const SgdArgs& args, const StepState& s, const TensorEntry& e) {
-  const bool first = s.update == e.skipped;
-  return {A(s.learning_rate),
+  const bool first = *e.updates == 0;
+  return {A(s.learning_rate * e.lr_factor),
           A(args.momentum),
           A(first ? 1 : 1 - args.dampening),
           A(e.weight_decay),

@@ -27,6 +27,11 @@ void finish_grad_norm(double max_norm, Tensor& state) {
   s.clip_coefficient = max_norm > 0 ? std::min(1.0, max_norm / (s.grad_norm + 1e-6)) : 1;
 }
 
+void count_update(const TensorTable& table, const Tensor& state) {
+  if (static_cast<const StepState*>(state.raw())->found_inf != 0) return;
+  for (const TensorEntry& e : table.host()) ++*e.updates;
+}
+
 void end_step(Tensor& state) {
   StepState& s = state_of(state);
   if (s.found_inf == 0) ++s.update;

@@ -27,8 +27,8 @@ __global__ void __launch_bounds__(kChunkThreads)
     chunk = find_chunk(entries, count, block_index());
     const TensorEntry& e = entries[chunk.entry];
     const double grad_scale = double(state->clip_coefficient) / double(state->loss_scale);
-    scalars = math::adam_scalars<A>(args.beta1, args.beta2, args.eps, state->learning_rate, e.weight_decay,
-                                    grad_scale, state->update + 1 - e.skipped);
+    scalars = math::adam_scalars<A>(args.beta1, args.beta2, args.eps, state->learning_rate * e.lr_factor,
+                                    e.weight_decay, grad_scale, *e.updates + 1);
   }
   __syncthreads();
   const TensorEntry& e = entries[chunk.entry];

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Golden files of the optimizers: 100 updates of three tensors with a rate that changes each time,
-AdamW and six kinds of SGD, in f32 and f64 from the same gradients; and clipping by global norm."""
+AdamW and six kinds of SGD, in f32 and f64 from the same gradients; two of them again with parameter
+groups and clipping; and clipping by global norm alone."""
 
 import math
 
@@ -22,6 +23,10 @@ CASES = {
     "sgd_nesterov": {"momentum": 0.9, "nesterov": True},
     "sgd_nesterov_decay": {"momentum": 0.9, "nesterov": True, "weight_decay": 0.1},
 }
+# What each tensor's group changes: a factor on the rate, a weight decay of its own.
+GROUPS = ({}, {"lr_factor": 0.1, "weight_decay": 0.3}, {"lr_factor": 2.0, "weight_decay": 0.0})
+GROUP_CASES = {"adamw_groups": CASES["adamw"], "sgd_groups": CASES["sgd_momentum_decay"]}
+GROUP_MAX_NORM = 35.0  # over all groups; half of the updates are below it
 
 
 def inputs():
@@ -46,13 +51,22 @@ def inputs():
 
 def run(name, options, starts, grads, rates, dtype):
     params = [torch.nn.Parameter(s.to(dtype, copy=True)) for s in starts]
+    changes = GROUPS if name in GROUP_CASES else [{}] * len(params)
+    factors = [c.get("lr_factor", 1) for c in changes]
+    groups = [
+        {"params": [p]} | {k: v for k, v in c.items() if k != "lr_factor"}
+        for p, c in zip(params, changes)
+    ]
     kind = torch.optim.AdamW if name.startswith("adamw") else torch.optim.SGD
-    opt = kind(params, lr=rates[0], **options)
+    opt = kind(groups, lr=rates[0], **options)
     out = {}
     for k in range(STEPS):
-        opt.param_groups[0]["lr"] = rates[k]
+        for group, factor in zip(opt.param_groups, factors):
+            group["lr"] = factor * rates[k]
         for p, g in zip(params, grads):
-            p.grad = g[k].to(dtype)
+            p.grad = g[k].to(dtype, copy=True)
+        if name in GROUP_CASES:
+            torch.nn.utils.clip_grad_norm_(params, GROUP_MAX_NORM)
         opt.step()
         if k + 1 in SNAPSHOTS:
             out |= {f"p{i}.after{k + 1}": p.detach().clone() for i, p in enumerate(params)}
@@ -96,13 +110,16 @@ def main():
         shared |= {f"p{i}": p, f"g{i}": g}
     write_tensors("optim/inputs.safetensors", shared)
     cases = []
-    for name, options in CASES.items():
+    for name, options in (CASES | GROUP_CASES).items():
         f32 = run(name, options, starts, grads, rates, torch.float32)
         f64 = run(name, options, starts, grads, rates, torch.float64)
         both = {f"{k}.f32": v for k, v in f32.items()} | {f"{k}.f64": v for k, v in f64.items()}
         write_tensors(f"optim/{name}.safetensors", both)
         error = max(relative_l2(f32[k], f64[k]) for k in f64)
-        cases.append({"case": name, "options": options, "torch_f32_error": error})
+        case = {"case": name, "options": options, "torch_f32_error": error}
+        if name in GROUP_CASES:
+            case |= {"groups": GROUPS, "max_norm": GROUP_MAX_NORM}
+        cases.append(case)
         print(f"{name}: largest relative error of f32 {error:.2e}")
     listing = {"shapes": SHAPES, "steps": STEPS, "snapshots": SNAPSHOTS, "cases": cases}
     write_json("optim/cases.json", listing | {"clipping": save_clipping()})

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of AdamW's cases: several tensors in one call, each with a weight decay and a step of its own.
+// The table of AdamW's cases: several tensors in one call, each with a weight decay, a factor on the learning
+// rate and a count of updates of its own.
 #pragma once
 
 #include <cmath>
@@ -14,7 +15,8 @@ namespace tare::test {
 
 // What the entry of tensor k is given besides its data.
 inline double adamw_weight_decay(size_t k) { return k % 2 == 0 ? 0.1 : 0.0; }
-inline int64_t adamw_skipped(size_t k) { return k == 1 ? 4 : 0; }
+inline double adamw_lr_factor(size_t k) { return k % 3 == 2 ? 0.5 : 1; }
+inline int64_t adamw_updates(size_t k, const StepState& state) { return state.update - (k == 1 ? 4 : 0); }
 
 inline const kernels::AdamWArgs kAdamWArgs = {.beta1 = 0.9, .beta2 = 0.99, .eps = 1e-6};
 
@@ -38,16 +40,20 @@ inline OpCase adamw_case(const std::string& name, const std::vector<int64_t>& si
   }
   row.flops = 15.0 * double(numel);
   row.run = [=](Tensors& in, Tensors& out) {
+    const Device device = in[0].device();
     std::vector<TensorEntry> entries;
+    std::vector<int64_t> updates;
+    for (size_t k = 0; k < in.size(); ++k) updates.push_back(adamw_updates(k, state));
+    Tensor counts = Tensor::from_vector(updates, {int64_t(in.size())}).to(device);
     for (size_t k = 0; k < in.size(); ++k)
       entries.push_back({.param = address_of(out[3 * k]),
                          .grad = address_of(in[k]),
                          .state1 = address_of(out[3 * k + 1]),
                          .state2 = address_of(out[3 * k + 2]),
+                         .updates = device.is_meta() ? nullptr : counts.mutable_data<int64_t>() + k,
                          .numel = in[k].numel(),
-                         .skipped = adamw_skipped(k),
+                         .lr_factor = adamw_lr_factor(k),
                          .weight_decay = adamw_weight_decay(k)});
-    const Device device = in[0].device();
     const TensorTable table(entries, dtype, wide, wide, device);
     StepState copy = state;
     const Tensor on_device = Tensor::from_blob(&copy, {int64_t(sizeof copy)}, DType::u8).to(device);
@@ -59,12 +65,12 @@ inline OpCase adamw_case(const std::string& name, const std::vector<int64_t>& si
     for (size_t k = 0; k < a.in.size(); ++k) {
       Values g = a.in[k];
       for (double& x : g) x *= double(state.clip_coefficient) / double(state.loss_scale);
-      const ref::AdamWOptions options{.lr = state.learning_rate,
+      const ref::AdamWOptions options{.lr = state.learning_rate * adamw_lr_factor(k),
                                       .beta1 = kAdamWArgs.beta1,
                                       .beta2 = kAdamWArgs.beta2,
                                       .eps = kAdamWArgs.eps,
                                       .weight_decay = adamw_weight_decay(k)};
-      ref::adamw(out[3 * k], out[3 * k + 1], out[3 * k + 2], g, state.update + 1 - adamw_skipped(k), options);
+      ref::adamw(out[3 * k], out[3 * k + 1], out[3 * k + 2], g, adamw_updates(k, state) + 1, options);
     }
     return out;
   };

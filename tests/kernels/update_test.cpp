@@ -22,12 +22,13 @@ DType state_dtype_of(DType param) { return param == DType::f64 ? DType::f64 : DT
 void* address(const Tensor& t) { return t.device().is_meta() ? nullptr : const_cast<void*>(t.raw()); }
 
 TensorEntry entry_of(const Tensor& param, const Tensor& grad, const Tensor& state1, const Tensor& state2,
-                     double weight_decay) {
+                     double weight_decay, const Tensor& updates) {
   TensorEntry e;
   e.param = address(param);
   e.grad = address(grad);
   if (state1.defined()) e.state1 = address(state1);
   if (state2.defined()) e.state2 = address(state2);
+  e.updates = static_cast<int64_t*>(address(updates));
   e.numel = param.numel();
   e.weight_decay = weight_decay;
   return e;
@@ -40,6 +41,10 @@ TensorTable table_of(std::vector<TensorEntry> entries, const Tensor& param) {
 
 constexpr double kDecay = 0.1, kRate = 0.01, kClip = 0.7;
 const kernels::AdamWArgs kAdam{0.9, 0.99, 1e-6};
+
+Tensor count_of(int64_t updates, Device device = kCpu) {
+  return Tensor::full({1}, double(updates), {DType::i64, device, {}});
+}
 
 // A state in the middle of a run, with a clip coefficient and a loss scale. f64 must not see them in f32.
 StepState mid_run(int64_t update) {
@@ -61,7 +66,8 @@ OpCase adamw_row(int64_t n, DType dtype, int64_t update) {
                       {"exp_avg_sq", {n}, uniform(0, 2), state}},
           .run =
               [=](Tensors& in, Tensors& out) {
-                const auto table = table_of({entry_of(out[0], in[0], out[1], out[2], kDecay)}, out[0]);
+                const Tensor count = count_of(update, in[0].device());
+                const auto table = table_of({entry_of(out[0], in[0], out[1], out[2], kDecay, count)}, out[0]);
                 const Tensor step = kernels::make_step_state(in[0].device(), mid_run(update));
                 kernels::adamw_update(table, kAdam, step);
               },
@@ -89,8 +95,9 @@ OpCase sgd_row(int64_t n, DType dtype, int64_t update, const kernels::SgdArgs& a
       .outputs = {{"param", {n}, normal()}},
       .run =
           [=](Tensors& in, Tensors& out) {
+            const Tensor count = count_of(update, in[0].device());
             const auto table =
-                table_of({entry_of(out[0], in[0], momentum ? out[1] : Tensor(), {}, kDecay)}, out[0]);
+                table_of({entry_of(out[0], in[0], momentum ? out[1] : Tensor(), {}, kDecay, count)}, out[0]);
             const Tensor step = kernels::make_step_state(in[0].device(), mid_run(update));
             kernels::sgd_update(table, args, step);
           },
@@ -123,7 +130,7 @@ TARE_TEST_OP_CASES(Update, update_cases());
 
 // Tensors of odd sizes, some empty, each with its own weight decay and count of updates.
 struct ManyTensors {
-  std::vector<Tensor> params, grads, exp_avgs, exp_avg_sqs;
+  std::vector<Tensor> params, grads, exp_avgs, exp_avg_sqs, counts;
   std::vector<TensorEntry> entries;
 
   explicit ManyTensors(DType dtype = DType::f32) {
@@ -135,8 +142,10 @@ struct ManyTensors {
       exp_avgs.push_back(tensor_of(normal()(n, seed++), {n}, state));
       exp_avg_sqs.push_back(tensor_of(uniform(0, 1)(n, seed++), {n}, state));
       const size_t i = entries.size();
-      entries.push_back(entry_of(params[i], grads[i], exp_avgs[i], exp_avg_sqs[i], 0.01 * double(i)));
-      entries[i].skipped = int64_t(i % 3);
+      counts.push_back(count_of(5 - int64_t(i % 3)));
+      entries.push_back(
+          entry_of(params[i], grads[i], exp_avgs[i], exp_avg_sqs[i], 0.01 * double(i), counts[i]));
+      entries[i].lr_factor = 1 + 0.5 * double(i % 2);
     }
   }
   TensorTable table() const { return table_of(entries, params[0]); }
@@ -147,6 +156,7 @@ void expect_same_bits(const ManyTensors& a, const ManyTensors& b) {
     EXPECT_TRUE(same_bits(a.params[i], b.params[i])) << i;
     EXPECT_TRUE(same_bits(a.exp_avgs[i], b.exp_avgs[i])) << i;
     EXPECT_TRUE(same_bits(a.exp_avg_sqs[i], b.exp_avg_sqs[i])) << i;
+    EXPECT_TRUE(same_bits(a.counts[i], b.counts[i])) << i;
   }
 }
 
@@ -184,10 +194,22 @@ TEST(AdamWUpdate, found_inf_changes_nothing) {
     Tensor step = kernels::make_step_state(kCpu, s);
     kernels::adamw_update(touched.table(), kAdam, step);
     kernels::sgd_update(touched.table(), {0.9}, step);
+    kernels::count_update(touched.table(), step);
     expect_same_bits(touched, untouched);
     kernels::end_step(step);
     EXPECT_EQ(kernels::read_step_state(step).update, 5);
   }
+}
+
+TEST(AdamWUpdate, an_update_is_counted_for_the_tensors_of_the_table_alone) {
+  const ManyTensors many;
+  Tensor step = kernels::make_step_state(kCpu, mid_run(5));
+  kernels::count_update(table_of({many.entries[2], many.entries[0]}, many.params[0]), step);
+  for (size_t i = 0; i < many.counts.size(); ++i)
+    EXPECT_EQ(many.counts[i].item<int64_t>(), 5 - int64_t(i % 3) + (i == 0 || i == 2 ? 1 : 0)) << i;
+  EXPECT_EQ(kernels::read_step_state(step).update, 5);
+  kernels::end_step(step);
+  EXPECT_EQ(kernels::read_step_state(step).update, 6);
 }
 
 TEST(AdamWUpdate, a_loss_scale_of_a_power_of_two_leaves_no_trace) {
@@ -208,18 +230,18 @@ TEST(AdamWUpdate, a_loss_scale_of_a_power_of_two_leaves_no_trace) {
 TEST(AdamWUpdate, decay_acts_on_the_old_parameter) {
   Tensor p = Tensor::full({1}, 2, {DType::f64, kCpu, {}}), m = Tensor::zeros({1}, {DType::f64, kCpu, {}});
   Tensor v = m.clone();
-  const Tensor g = Tensor::full({1}, 3, {DType::f64, kCpu, {}});
+  const Tensor g = Tensor::full({1}, 3, {DType::f64, kCpu, {}}), count = count_of(0);
   StepState s;
   s.learning_rate = 0.5;
-  kernels::adamw_update(table_of({entry_of(p, g, m, v, 0.25)}, p), {0.9, 0.99, 0},
+  kernels::adamw_update(table_of({entry_of(p, g, m, v, 0.25, count)}, p), {0.9, 0.99, 0},
                         kernels::make_step_state(kCpu, s));
   EXPECT_NEAR(p.item<double>(), 2 * (1 - 0.5 * 0.25) - 0.5, 1e-12);  // first step: m_hat / sqrt(v_hat) = 1
 }
 
 TEST(AdamWUpdate, a_zero_gradient_from_zero_states_moves_nothing) {
   Tensor p = Tensor::full({37}, 2), m = Tensor::zeros({37}), v = Tensor::zeros({37});
-  const Tensor g = Tensor::zeros({37});
-  kernels::adamw_update(table_of({entry_of(p, g, m, v, 0)}, p), {},
+  const Tensor g = Tensor::zeros({37}), count = count_of(0);
+  kernels::adamw_update(table_of({entry_of(p, g, m, v, 0, count)}, p), {},
                         kernels::make_step_state(kCpu, mid_run(0)));
   EXPECT_TRUE(same_bits(p, Tensor::full({37}, 2)));
 }
@@ -227,14 +249,19 @@ TEST(AdamWUpdate, a_zero_gradient_from_zero_states_moves_nothing) {
 TEST(UpdateKernels, wrong_dtypes_and_missing_pointers_are_errors) {
   const Tensor p = Tensor::zeros({2}, {DType::bf16, kCpu, {}}),
                g = Tensor::zeros({2}, {DType::bf16, kCpu, {}});
-  const Tensor m = Tensor::zeros({2});
+  const Tensor m = Tensor::zeros({2}), count = count_of(0);
   const Tensor step = kernels::make_step_state(kCpu);
-  const TensorTable half({entry_of(p, g, m, m, 0)}, DType::bf16, DType::bf16, DType::f32, kCpu);
+  const TensorTable half({entry_of(p, g, m, m, 0, count)}, DType::bf16, DType::bf16, DType::f32, kCpu);
   EXPECT_THROW(kernels::adamw_update(half, {}, step), Error);
   const Tensor q = Tensor::zeros({2});
-  EXPECT_THROW(kernels::adamw_update(table_of({entry_of(q, m, m, {}, 0)}, q), {}, step), Error);
-  EXPECT_THROW(kernels::sgd_update(table_of({entry_of(q, m, {}, {}, 0)}, q), {0.9}, step), Error);
-  EXPECT_THROW(kernels::sgd_update(table_of({entry_of(q, m, {}, {}, 0)}, q), {0, 0, true}, step), Error);
+  const TensorTable no_state = table_of({entry_of(q, m, {}, {}, 0, count)}, q);
+  kernels::sgd_update(no_state, {}, step);
+  EXPECT_THROW(kernels::adamw_update(table_of({entry_of(q, m, m, {}, 0, count)}, q), {}, step), Error);
+  EXPECT_THROW(kernels::sgd_update(no_state, {0.9}, step), Error);
+  EXPECT_THROW(kernels::sgd_update(no_state, {0, 0, true}, step), Error);
+  TensorEntry uncounted = entry_of(q, m, {}, {}, 0, count);
+  uncounted.updates = nullptr;
+  EXPECT_THROW(kernels::sgd_update(table_of({uncounted}, q), {}, step), Error);
 }
 
 }  // namespace

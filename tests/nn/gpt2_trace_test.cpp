@@ -57,7 +57,7 @@ TEST_P(GoldenTrace, TenUpdatesAgreeWithPyTorch) {
     optimizer->zero_grad();
     const LossSum loss = model->loss({ids}, targets, 1.0 / double(targets.numel()));
     backward(loss.sum);
-    const optim::StepReport report = optimizer->step({.max_grad_norm = t.clip});
+    const optim::StepReport report = optimizer->step({.max_grad_norm = t.clip}).wait();
     EXPECT_NEAR(loss.sum.value().item<double>() / losses[size_t(k)], 1, f64 ? 1e-12 : 1e-5) << "update " << k;
     EXPECT_NEAR(report.grad_norm / norms[size_t(k)], 1, f64 ? 1e-12 : 1e-5) << "update " << k;
   }

@@ -45,7 +45,7 @@ TEST(AdamW, ThreeStepsGiveTorchsValues) {
   AdamW optimizer({{{p}, true}}, {.lr = 0.01, .weight_decay = 0.01});
   for (int t = 1; t <= 3; ++t) {
     set_gradient(p, {0.1f * float(t), -0.2f * float(t), 0.3f * float(t)});
-    const StepReport report = optimizer.step();
+    const StepReport report = optimizer.step().wait();
     EXPECT_TRUE(report.stepped);
     EXPECT_EQ(report.update, t);
     EXPECT_NEAR(report.grad_norm, t * std::sqrt(0.14), 1e-6);
@@ -63,7 +63,7 @@ TEST(Optimizer, ClippingIsFoldedIntoTheUpdate) {
   Var p = parameter("p", {0, 0});
   Sgd optimizer({{{p}, true}}, {.lr = 1});
   set_gradient(p, {3, 4});
-  EXPECT_NEAR(optimizer.step({.max_grad_norm = 1}).grad_norm, 5, 1e-6);
+  EXPECT_NEAR(optimizer.step({.max_grad_norm = 1}).wait().grad_norm, 5, 1e-6);
   expect_near(p.value(), {-0.59999990, -0.79999983}, 1e-7);
   EXPECT_EQ(p.grad().to_vector<float>(), (std::vector<float>{3, 4}));  // left as they were
 }
@@ -79,11 +79,11 @@ TEST(Optimizer, AGradientThatIsNotFiniteChangesNothingAndIsNamed) {
   for (const float bad : {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()}) {
     set_gradient(a, {1, 1});
     set_gradient(b, {1, bad});
-    const StepReport report = optimizer.step({.nonfinite = NonFinitePolicy::skip});
+    const StepReport report = optimizer.step({.nonfinite = NonFinitePolicy::skip}).wait();
     EXPECT_FALSE(report.stepped);
     EXPECT_EQ(report.nonfinite, "layer.b");
     EXPECT_EQ(report.update, 1);
-    EXPECT_NE(message_of([&] { optimizer.step(); }).find("layer.b"), std::string::npos);
+    EXPECT_NE(message_of([&] { optimizer.step().wait(); }).find("layer.b"), std::string::npos);
     EXPECT_EQ(a.value().to_vector<float>(), a_before);
     EXPECT_EQ(b.value().to_vector<float>(), b_before);
     EXPECT_EQ(optimizer.state()[0].second.to_vector<float>(), m_before);
@@ -94,7 +94,7 @@ TEST(Optimizer, LargeFiniteGradientsAreNotTakenForInfinite) {
   Var p = parameter("p", {0, 0});
   Sgd optimizer({{{p}, true}}, {.lr = 0});
   set_gradient(p, {1e30f, -1e30f});
-  const StepReport report = optimizer.step();
+  const StepReport report = optimizer.step().wait();
   EXPECT_TRUE(report.stepped);
   EXPECT_NEAR(report.grad_norm / (1e30 * std::sqrt(2.0)), 1, 1e-6);
 }
@@ -142,7 +142,7 @@ TEST(Optimizer, LoadingNamesWhatDoesNotFit) {
   AdamW renamed({{{other}, true}}), resized({{{longer}, true}}),
       decayed({{{p}, true}}, {.weight_decay = 0.5});
   Sgd sgd({{{p}, true}});
-  EXPECT_NE(message_of([&] { renamed.load(state, metadata); }).find("\"other.exp_avg\" is missing"),
+  EXPECT_NE(message_of([&] { renamed.load(state, metadata); }).find("\"step.p\" is 1, this run has none"),
             std::string::npos);
   EXPECT_NE(message_of([&] { resized.load(state, metadata); }).find("(3) of f32, expected (4)"),
             std::string::npos);
@@ -162,7 +162,8 @@ TEST(Optimizer, LoadingNamesEachFaultAndThenChangesNothing) {
   const NamedTensors state = optimizer.state();
   const auto metadata = optimizer.metadata();
   ASSERT_EQ(state.size(), 4u);
-  EXPECT_EQ(metadata.at("skipped.q"), "1");
+  EXPECT_EQ(metadata.at("step.p"), "2");
+  EXPECT_EQ(metadata.at("step.q"), "1");
   const auto first = state[0].second.to_vector<float>();
   const auto with_state = [&](auto change) {
     NamedTensors bad = state;
@@ -193,10 +194,12 @@ TEST(Optimizer, LoadingNamesEachFaultAndThenChangesNothing) {
        "\"q.exp_avg\" is (2) of f64, expected (2) of f32"},
       {with_field("update", nullptr), "the metadata has no \"update\""},
       {with_field("update", "2x"), "update is \"2x\", expected a count"},
-      {with_field("version", "0"), "version is 0, this run has 1"},
-      {with_field("skipped.q", "-1"), "skipped.q is \"-1\", expected a count"},
-      {with_field("skipped.q", "3"), "skipped.q is 3, more than the 2 updates"},
-      {with_field("skipped.r", "1"), "\"skipped.r\" belongs to no parameter"},
+      {with_field("version", "1"), "version is 1, this run has 2"},
+      {with_field("step.q", nullptr), "the metadata has no \"step.q\""},
+      {with_field("step.q", "-1"), "step.q is \"-1\", expected a count"},
+      {with_field("step.q", "3"), "step.q is 3, more than the 2 updates"},
+      {with_field("step.r", "1"), "\"step.r\" is 1, this run has none"},
+      {with_field("group.p", "lr_factor=2"), "\"group.p\" is lr_factor=2, this run has none"},
   };
   for (const auto& [load, message] : faults) {
     EXPECT_NE(message_of(load).find(message), std::string::npos) << message << "; got: " << message_of(load);
@@ -206,7 +209,7 @@ TEST(Optimizer, LoadingNamesEachFaultAndThenChangesNothing) {
   }
   // States of a parameter that was in no update: all of them or none.
   auto never = metadata;
-  never["skipped.q"] = "2";
+  never["step.q"] = "0";
   NamedTensors some(state.begin(), state.begin() + 3), none(state.begin(), state.begin() + 2);
   EXPECT_NE(message_of([&] { optimizer.load(some, never); }).find("\"q.exp_avg_sq\" is missing"),
             std::string::npos);
@@ -214,6 +217,26 @@ TEST(Optimizer, LoadingNamesEachFaultAndThenChangesNothing) {
   EXPECT_EQ(optimizer.state().size(), 2u);
   optimizer.load(state, metadata);
   EXPECT_EQ(optimizer.state().size(), 4u);
+}
+
+TEST(Optimizer, LoadingWritesIntoTheStatesThatThereAre) {
+  const auto held = [] { return ledger(kCpu).current()[size_t(Category::optimizer_state)]; };
+  Var p = parameter("p", {1, 2, 3}), q = parameter("p", {1, 2, 3});
+  AdamW from({{{p}, true}}), to({{{q}, true}});
+  set_gradient(p, {1, -1, 2});
+  set_gradient(q, {5, 5, 5});
+  from.step();
+  to.step();
+  const NamedTensors before = to.state();
+  const int64_t bytes = held();
+  to.load(from.state(), from.metadata());
+  EXPECT_EQ(held(), bytes);
+  for (size_t k = 0; k < before.size(); ++k) {
+    EXPECT_EQ(to.state()[k].second.raw(), before[k].second.raw());
+    EXPECT_EQ(before[k].second.to_vector<float>(), from.state()[k].second.to_vector<float>());
+  }
+  to.load(to.state(), to.metadata());  // its own
+  EXPECT_EQ(before[0].second.to_vector<float>(), from.state()[0].second.to_vector<float>());
 }
 
 TEST(Optimizer, StateBytesOfEveryOptimizerAndDtypeAreWhatTheFirstStepCharges) {

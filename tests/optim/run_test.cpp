@@ -124,7 +124,7 @@ TEST(Run, saved_to_a_file_in_mid_run_it_goes_on_bit_for_bit) {
       for (Optimizer* o : {a.get(), b.get(), c.get()}) o->set_schedule(kSchedule);
       for (int step = 0; step < 8; ++step) {
         straight.gradients(step);
-        const StepReport want = a->step({.max_grad_norm = 1});
+        const StepReport want = a->step({.max_grad_norm = 1}).wait();
         if (step == cut) {
           save_safetensors(path, b->state(), b->metadata());
           const SafetensorsFile file(path);
@@ -135,7 +135,7 @@ TEST(Run, saved_to_a_file_in_mid_run_it_goes_on_bit_for_bit) {
         }
         Model& model = step < cut ? first : resumed;
         model.gradients(step);
-        const StepReport got = (step < cut ? b : c)->step({.max_grad_norm = 1});
+        const StepReport got = (step < cut ? b : c)->step({.max_grad_norm = 1}).wait();
         EXPECT_EQ(got.update, want.update);
         EXPECT_EQ(got.learning_rate, want.learning_rate);
         EXPECT_EQ(got.grad_norm, want.grad_norm);
@@ -153,6 +153,7 @@ TEST(Run, saved_to_a_file_in_mid_run_it_goes_on_bit_for_bit) {
 TEST(Run, a_skipped_step_leaves_no_trace) {
   for (const char* text : kOptimizers) {
     Model plain, interrupted;
+    std::vector<StepHandle> handles;
     const auto a = make_optimizer(text, plain.groups()), b = make_optimizer(text, interrupted.groups());
     for (Optimizer* o : {a.get(), b.get()}) o->set_schedule(kSchedule);
     for (int step = 0; step < 6; ++step) {
@@ -161,10 +162,8 @@ TEST(Run, a_skipped_step_leaves_no_trace) {
         Var& victim = interrupted.params[4];
         set_gradient(victim, Tensor::full(victim.shape(), std::numeric_limits<double>::quiet_NaN(),
                                           {victim.dtype(), kCpu, {}}));
-        const StepReport report = b->step({.max_grad_norm = 1, .nonfinite = NonFinitePolicy::skip});
-        EXPECT_FALSE(report.stepped);
-        EXPECT_EQ(report.nonfinite, "narrow");
-        EXPECT_EQ(report.update, step);
+        const StepHandle handle = b->step({.max_grad_norm = 1, .nonfinite = NonFinitePolicy::skip});
+        if (step == 4) handles.push_back(handle);  // waited for later, the other one never
       }
       plain.gradients(step);
       interrupted.gradients(step);
@@ -173,6 +172,10 @@ TEST(Run, a_skipped_step_leaves_no_trace) {
     }
     expect_same_bits(plain, interrupted, text);
     EXPECT_EQ(a->metadata(), b->metadata()) << text;
+    const StepReport report = handles.at(0).wait();
+    EXPECT_FALSE(report.stepped);
+    EXPECT_EQ(report.nonfinite, "narrow");
+    EXPECT_EQ(report.update, 4);
   }
 }
 
@@ -186,26 +189,23 @@ TEST(Run, a_gradient_that_is_not_finite_is_named_in_every_dtype) {
       std::vector<double> values(size_t(victim.numel()), 1);
       values.back() = -std::numeric_limits<double>::infinity();
       set_gradient(victim, Tensor::from_vector(values, victim.shape()).to(victim.dtype()));
-      EXPECT_EQ(optimizer->step({.nonfinite = NonFinitePolicy::skip}).nonfinite, victim.name()) << text;
-      EXPECT_ERROR(optimizer->step(), "the gradient of " + victim.name() + " is not finite");
+      EXPECT_EQ(optimizer->step({.nonfinite = NonFinitePolicy::skip}).wait().nonfinite, victim.name())
+          << text;
+      EXPECT_ERROR(optimizer->step().wait(), "the gradient of " + victim.name() + " is not finite");
       EXPECT_EQ(optimizer->updates(), 0);
     }
   }
 }
 
-// A step that is skipped leaves addresses, versions and state as they were.
-TEST(Run, a_skipped_step_bumps_no_version) {
+// Only the device knows whether a step was made, so that the host counts a write either way.
+TEST(Run, a_step_bumps_the_versions_of_what_it_had_gradients_for) {
   Model model;
   const auto optimizer = make_optimizer("adamw", model.groups());
   model.gradients(0);
-  const uint32_t at_start = model.params[0].value().version();
+  uint32_t version = model.params[0].value().version(), late = model.params[1].value().version();
   optimizer->step();
-  const uint32_t after_step = model.params[0].value().version();
-  EXPECT_GT(after_step, at_start);
-  set_gradient(model.params[0], Tensor::full({5, 13}, std::numeric_limits<double>::infinity()));
-  EXPECT_THROW(optimizer->step(), Error);
-  EXPECT_EQ(model.params[0].value().version(), after_step);
-  EXPECT_EQ(optimizer->updates(), 1);
+  EXPECT_GT(model.params[0].value().version(), version);
+  EXPECT_EQ(model.params[1].value().version(), late);
 }
 
 TEST(Run, half_parameters_have_states_in_f32_and_gradients_may_be_kept) {
