@@ -80,21 +80,29 @@ KernelRoofs measure_kernel_roofs() {
   return {measure_streams(kAdamWStreams, 16 << 20).gbps, measure_fma_gflops()};
 }
 
-std::vector<KernelRow> run_kernels(const std::string& filter, const KernelRoofs& roofs,
-                                   const std::function<void(const KernelRow&)>& on_row) {
+static std::vector<KernelCase> chosen_cases(const std::string& filter) {
   std::regex wanted;
   try {
     wanted = std::regex(filter);
   } catch (const std::regex_error& e) {
     TARE_THROW("--filter ", filter, ": not a regular expression: ", e.what());
   }
+  std::vector<KernelCase> chosen;
+  for (KernelCase& kernel : kernel_cases())
+    if (filter.empty() || std::regex_search(kernel.name, wanted)) chosen.push_back(std::move(kernel));
+  TARE_CHECK(!chosen.empty(), "--filter ", filter, ": no kernel has such a name");
+  return chosen;
+}
+
+void check_kernel_filter(const std::string& filter) { chosen_cases(filter); }
+
+std::vector<KernelRow> run_kernels(const std::string& filter, const KernelRoofs& roofs,
+                                   const std::function<void(const KernelRow&)>& on_row) {
   std::vector<KernelRow> rows;
-  for (const KernelCase& kernel : kernel_cases()) {
-    if (!filter.empty() && !std::regex_search(kernel.name, wanted)) continue;
+  for (const KernelCase& kernel : chosen_cases(filter)) {
     rows.push_back(run_case(kernel, roofs));
     on_row(rows.back());
   }
-  TARE_CHECK(!rows.empty(), "--filter ", filter, ": no kernel has such a name");
   return rows;
 }
 

@@ -37,6 +37,9 @@ struct KernelRoofs {
 };
 KernelRoofs measure_kernel_roofs();
 
+// Error unless `filter` is a regular expression that a case's name contains.
+void check_kernel_filter(const std::string& filter);
+
 // Runs the cases whose names contain the regular expression `filter` ("" is all). `on_row` is told of each as
 // it ends.
 std::vector<KernelRow> run_kernels(const std::string& filter, const KernelRoofs& roofs,

@@ -23,6 +23,7 @@ namespace fs = std::filesystem;
 
 constexpr char kManifest[] = "manifest.json";
 constexpr char kManifestKey[] = "tare_checkpoint";  // its value is the version of the layout
+constexpr char kTemporary[] = ".tare-tmp-";         // DIR.tare-tmp-PID: a name that no user gives
 constexpr char kReplacedMark[] =
     ".being_replaced";  // tells a DIR.old of an unfinished save from one of the user's
 
@@ -113,9 +114,9 @@ void sync_tree(const fs::path& folder) {
 
 bool is_running(pid_t process) { return kill(process, 0) == 0 || errno != ESRCH; }
 
-// Removes DIR.tmp-PID of processes that are gone, and of this one, whose saves do not overlap.
+// Removes DIR.tare-tmp-PID of processes that are gone, and of this one, whose saves do not overlap.
 void remove_stale(const fs::path& dir) {
-  const std::string prefix = dir.filename().string() + ".tmp-";
+  const std::string prefix = dir.filename().string() + kTemporary;
   std::set<fs::path> stale;
   for (const auto& entry : fs::directory_iterator(dir.parent_path())) {
     const std::string name = entry.path().filename().string();
@@ -169,11 +170,18 @@ void put_in_place(const fs::path& folder, const fs::path& dir, FolderSwap swap) 
     swap_by_two_renames(folder, dir);
 }
 
+void check_replaceable(const fs::path& dir) {
+  if (!fs::exists(fs::symlink_status(dir))) return;
+  TARE_CHECK(fs::is_directory(dir), dir.string(), ": is not a folder, so no checkpoint can take its place");
+  TARE_CHECK(fs::is_empty(dir) || is_ours(dir), dir.string(),
+             ": holds files that are not a checkpoint of Tare's; saving would replace the folder as a whole");
+}
+
 void fill_and_place(const fs::path& dir, const std::function<void(const fs::path&)>& fill, FolderSwap swap) {
   fs::create_directories(dir.parent_path());
-  check_checkpoint_target(dir);
+  check_replaceable(dir);
   remove_stale(dir);
-  const fs::path folder = with_suffix(dir, ".tmp-" + std::to_string(getpid()));
+  const fs::path folder = with_suffix(dir, kTemporary + std::to_string(getpid()));
   try {
     fs::create_directory(folder);
     fill(folder);
@@ -212,13 +220,14 @@ void write_checkpoint(const fs::path& dir, const std::function<void(const fs::pa
 
 void check_checkpoint_target(const fs::path& dir) {
   with_errors_about(dir, [&] {
-    if (!fs::exists(fs::symlink_status(dir))) return;
-    TARE_CHECK(fs::is_directory(dir), dir.string(), ": is not a folder, so no checkpoint can take its place");
-    TARE_CHECK(
-        fs::is_empty(dir) || is_ours(dir), dir.string(),
-        ": holds files that are not a checkpoint of Tare's; saving would replace the folder as a whole");
+    check_replaceable(dir);
+    const fs::path place = plain_path(dir), probe = with_suffix(place, kTemporary + std::to_string(getpid()));
+    fs::create_directories(place.parent_path());
+    if (fs::create_directory(probe)) fs::remove(probe);
   });
 }
+
+bool is_checkpoint(const fs::path& dir) { return fs::is_directory(dir) && is_ours(dir); }
 
 fs::path resolve_checkpoint(const fs::path& dir) {
   return with_errors_about(dir, [&]() -> fs::path {

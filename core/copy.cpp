@@ -156,7 +156,7 @@ void fill(Tensor& t, double value) {
   visit_all(t.dtype(), [&]<class T>() {
     if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>)
       TARE_CHECK(value >= double(std::numeric_limits<T>::min()) &&
-                     value < double(std::numeric_limits<T>::max() / 2 + 1) * 2,
+                     value < std::ldexp(1.0, std::numeric_limits<T>::digits),
                  "fill: ", value, " is no value of ", t.dtype());
     T* data = t.mutable_data<T>();
     const T converted = detail::convert<T>(value);

@@ -19,6 +19,7 @@ namespace tare {
 namespace {
 
 thread_local bool in_parallel = false;
+constexpr int kMostThreads = 1024;  // beyond, the system refuses threads, and OpenMP has no error for it
 
 // The first exception of a parallel region, rethrown by the caller.
 class FirstError {
@@ -57,7 +58,7 @@ std::atomic<int> configured_threads = int(std::max(1u, std::thread::hardware_con
 
 int num_threads() { return configured_threads; }
 void set_num_threads(int n) {
-  TARE_CHECK(n >= 1, "set_num_threads: ", n, " threads");
+  TARE_CHECK(n >= 1 && n <= kMostThreads, "set_num_threads: ", n, " threads; expected 1 to ", kMostThreads);
   configured_threads = n;
 }
 
@@ -85,7 +86,7 @@ int num_threads() {
   return n;
 }
 void set_num_threads(int n) {
-  TARE_CHECK(n >= 1, "set_num_threads: ", n, " threads");
+  TARE_CHECK(n >= 1 && n <= kMostThreads, "set_num_threads: ", n, " threads; expected 1 to ", kMostThreads);
   configured_threads = n;
   omp_set_num_threads(n);
 }

@@ -11,8 +11,8 @@ AdamW::AdamW(const std::vector<ParamGroup>& groups, const AdamWOptions& options)
     : Optimizer(groups, options.lr, options.weight_decay, {"exp_avg", "exp_avg_sq"}), options_(options) {
   TARE_CHECK(options.beta1 >= 0 && options.beta1 < 1, "adamw: beta1 ", options.beta1, " must lie in [0, 1)");
   TARE_CHECK(options.beta2 >= 0 && options.beta2 < 1, "adamw: beta2 ", options.beta2, " must lie in [0, 1)");
-  TARE_CHECK(std::isfinite(options.eps) && options.eps >= 0, "adamw: eps ", options.eps,
-             " must be finite and not negative");
+  TARE_CHECK(std::isfinite(options.eps) && options.eps > 0, "adamw: eps ", options.eps,
+             " must be finite and positive: a parameter whose gradients were all 0 would become 0 / 0");
 }
 
 std::string AdamW::settings() const {

@@ -39,6 +39,7 @@ void run(const KernelsOptions& options) {
   const bool quiet = options.json == "-";
   Json report = Json::object({});
   stamp(report);
+  bench::check_kernel_filter(options.filter);
   const bench::KernelRoofs roofs = bench::measure_kernel_roofs();
   report.set("roofs", Json::object({{"gbps", roofs.gbps}, {"gflops", roofs.gflops}}));
   if (!quiet)

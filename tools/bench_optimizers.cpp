@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "tare/bench/optimizer_row.h"
+#include "tare/optim/factory.h"
 #include "tare/optim/spec.h"
 #include "tare/tools/bench_commands.h"
 #include "tare/tools/run_options.h"
@@ -144,15 +145,23 @@ void run(OptimizersOptions& options) {
   apply_threads(options.threads);
   resolve_text(options.run);
   if (!options.row.empty()) return measure_row(options);
+  const std::vector<std::string> optimizers = optim::split_specs(options.optimizers);
+  for (const std::string& optimizer : optimizers)  // is each of them right, before the first is measured?
+    optim::make_optimizer(optimizer, {{{Var::parameter(Tensor::zeros({1}), "any")}}});
   Json rows = Json::array();
-  for (const std::string& optimizer : optim::split_specs(options.optimizers))
-    rows.push_back(run_row(options, optimizer));
+  std::string failed;  // the rows that were measured are reported nonetheless
+  for (const std::string& optimizer : optimizers) try {
+      rows.push_back(run_row(options, optimizer));
+    } catch (const Error& e) {
+      failed += detail::concat(failed.empty() ? "" : "; ", optimizer, ": ", e.what());
+    }
   Json report = Json::object({});
   stamp(report);
   report.set("run", run_json(options.run));
   report.set("rows", rows);
   if (options.json != "-") print_table(rows);
   write_json(options.json, report);
+  TARE_CHECK(failed.empty(), failed);
   check_rows(rows);
 }
 
@@ -162,7 +171,6 @@ void add_bench_optimizers(CLI::App& bench) {
   auto options = std::make_shared<OptimizersOptions>();
   options->run.steps = 300;
   options->run.seq = 64;
-  options->run.warmup = 20;
   CLI::App* command =
       bench.add_subcommand("optimizers", "Train one model with each optimizer: memory, speed, loss");
   command
@@ -174,7 +182,10 @@ void add_bench_optimizers(CLI::App& bench) {
   command->add_option("--json", options->json, "Also write everything as JSON to this file (- is stdout)");
   command->add_option("--threads", options->threads, "Threads to use (default: all cores)");
   command->add_option("--row", options->row)->group("");
-  command->callback([options] { run(*options); });
+  command->callback([command, options] {
+    if (command->count("--warmup") == 0) options->run.warmup = std::min<int64_t>(20, options->run.steps / 10);
+    run(*options);
+  });
 }
 
 }  // namespace tare::tools

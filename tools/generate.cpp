@@ -27,12 +27,15 @@ void run(GenerateCommand& options) {
              " has a vocabulary of ", model->vocab_size(), " tokens; bytes need ",
              data::ByteTokenizer::kVocabSize);
   options.generation.sampling.vocabulary = data::ByteTokenizer::kVocabSize;  // the rest was never trained
+  nn::check(options.generation.sampling);
+  TARE_CHECK(options.generation.tokens >= 0 && options.generation.tokens <= 1 << 30, "--tokens ",
+             options.generation.tokens, ": expected 0 to ", 1 << 30);
   const bool quiet = options.json == "-";
   if (!quiet) {
     std::fputs(options.prompt.c_str(), stdout);
     options.generation.on_token = [](int64_t token) {
       std::fputc(int(token), stdout);
-      std::fflush(stdout);
+      TARE_CHECK(std::fflush(stdout) == 0, "the output could not be written");
     };
   }
   const auto begin = std::chrono::steady_clock::now();

@@ -2,6 +2,7 @@
 // tare train: trains a language model on a text.
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <fstream>
 #include <memory>
@@ -26,7 +27,7 @@ struct TrainCommand {
   int64_t eval_every = 0, save_every = 0;
   std::string eval_windows = "64";
   std::string save, resume, log, json;
-  bool model_given = false;
+  bool model_given = false, overwrite = false;
 };
 
 // --lr and --weight-decay become options of the optimizer's text, where they may stand only once.
@@ -51,6 +52,7 @@ class TrainLoop {
   void step();
   void evaluate(int64_t windows, const char* when);
   void save();
+  void save_apart();
   void log(const Json& line);
   std::string details(const train::StepResult& r) const;
   Json summary() const;
@@ -188,11 +190,24 @@ void TrainLoop::train() {
   }
 }
 
+// Beside --save, whose checkpoint may be the last good one. The error that is on its way matters more than
+// one here.
+void TrainLoop::save_apart() {
+  if (command_.save.empty() || run_.steps_done() == first_step_) return;
+  const std::string place = command_.save + ".failed";
+  try {
+    run_.save(place);
+    progress_.print(detail::concat("step ", run_.steps_done(), ": saved ", place));
+  } catch (const std::exception& e) {
+    progress_.print(detail::concat("step ", run_.steps_done(), ": could not be saved: ", e.what()));
+  }
+}
+
 int TrainLoop::run() {
   try {
     train();
   } catch (...) {  // a gradient that is not finite, a full disk under the log: what was trained is kept
-    if (run_.steps_done() > first_step_) save();
+    save_apart();
     throw;
   }
   save();  // before the last evaluation: what was trained is safe
@@ -201,6 +216,8 @@ int TrainLoop::run() {
   const Json j = summary();
   if (command_.json != "-") std::printf("%s\n", j.dump().c_str());
   write_json(command_.json, j);
+  TARE_CHECK(std::isfinite(evaluation_.loss), "the run has diverged: its held-out loss is ",
+             evaluation_.loss);
   return stop_.requested() ? 128 + stop_.number() : 0;
 }
 
@@ -224,6 +241,33 @@ void fill_from_checkpoint(const CLI::App& command, TrainCommand& options) {
   keep("--seed", &train::TextRunOptions::seed);
 }
 
+namespace fs = std::filesystem;
+
+bool is_within(const fs::path& path, const fs::path& folder) {
+  const fs::path inner = fs::weakly_canonical(path), outer = fs::weakly_canonical(folder);
+  return std::mismatch(outer.begin(), outer.end(), inner.begin(), inner.end()).first == outer.end();
+}
+
+// No output goes over or into the text, or over another output.
+void check_outputs(const TrainCommand& o) {
+  std::vector<std::pair<std::string, fs::path>> outputs;
+  if (!o.save.empty()) outputs.emplace_back("--save", o.save);
+  if (!o.log.empty()) outputs.emplace_back("--log", o.log);
+  if (!o.json.empty() && o.json != "-") outputs.emplace_back("--json", o.json);
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const auto& [flag, path] = outputs[i];
+    if (fs::exists(path) && !fs::is_regular_file(path) && !fs::is_directory(path)) continue;  // a device
+    TARE_CHECK(!is_within(path, o.run.text), flag, " ", path.string(), " lies in the text ", o.run.text,
+               ", which it would change");
+    for (size_t j = 0; j < i; ++j)
+      TARE_CHECK(!is_within(path, outputs[j].second) && !is_within(outputs[j].second, path), flag, " and ",
+                 outputs[j].first, " name the same place: ", path.string());
+  }
+  const bool goes_on = !o.resume.empty() && fs::weakly_canonical(o.save) == fs::weakly_canonical(o.resume);
+  TARE_CHECK(o.save.empty() || goes_on || o.overwrite || !is_checkpoint(o.save), "--save ", o.save,
+             " holds the checkpoint of another run: --resume it, or let it be replaced with --overwrite");
+}
+
 int run(const CLI::App& command, TrainCommand& options) {
   apply_threads(options.threads);
   TARE_CHECK(options.eval_every >= 0, "--eval-every ", options.eval_every, ": expected 0 (never) or more");
@@ -244,6 +288,7 @@ int run(const CLI::App& command, TrainCommand& options) {
   resolve_text(options.run);
   add_optimizer_option(options.run.optimizer, "lr", "--lr", options.lr);
   add_optimizer_option(options.run.optimizer, "weight_decay", "--weight-decay", options.weight_decay);
+  check_outputs(options);
   return TrainLoop(options).run();
 }
 
@@ -267,6 +312,7 @@ void add_train(CLI::App& app, int& status) {
   command->add_option(
       "--save", options->save,
       "Folder for the checkpoint, written at the end and on Ctrl-C or SIGTERM (default: that of --resume)");
+  command->add_flag("--overwrite", options->overwrite, "Let --save replace the checkpoint of another run");
   command->add_option("--save-every", options->save_every, "Also save every so many steps");
   command->add_option("--resume", options->resume,
                       "Go on from this checkpoint, with its text, model, optimizer, steps and seed; how to "

@@ -7,7 +7,7 @@ namespace tare::train {
 namespace {
 
 volatile std::sig_atomic_t received = 0;
-struct sigaction old_int, old_term;
+struct sigaction old_int, old_term, old_hup;
 
 void handle(int number) {
   if (received) {
@@ -27,11 +27,13 @@ StopSignal::StopSignal() {
   action.sa_flags = SA_RESTART;
   sigaction(SIGINT, &action, &old_int);
   sigaction(SIGTERM, &action, &old_term);
+  sigaction(SIGHUP, &action, &old_hup);
 }
 
 StopSignal::~StopSignal() {
   sigaction(SIGINT, &old_int, nullptr);
   sigaction(SIGTERM, &old_term, nullptr);
+  sigaction(SIGHUP, &old_hup, nullptr);
 }
 
 bool StopSignal::requested() const { return received != 0; }

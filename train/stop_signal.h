@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ctrl-C and SIGTERM ask a run to stop after the current step; a second one ends the process at once.
+// Ctrl-C, SIGTERM and a closed terminal (SIGHUP) ask a run to stop after the current step; a second one ends
+// the process at once.
 #pragma once
 
 namespace tare::train {

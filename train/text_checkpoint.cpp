@@ -86,6 +86,9 @@ std::vector<std::string> TextRun::resume(const std::filesystem::path& dir) {
              steps_done(), " updates, the run ", state.at("global_step").as_int());
   loader_ = std::make_unique<data::TextLoader>(*text_, options_.batch, options_.seq, options_.seed,
                                                state.at("windows_drawn").as_int());
+  TARE_CHECK(state.at("windows_drawn").as_int() == steps_done() * options_.batch, "resume ", dir,
+             ": windows_drawn is ", state.at("windows_drawn").as_int(), " after ", steps_done(),
+             " updates of ", options_.batch);
   std::vector<std::string> warnings;
   const auto warn = [&warnings](const char* what, const std::string& was, const std::string& now) {
     if (was != now)

@@ -6,6 +6,7 @@
 
 #include "tare/autograd/ops.h"
 #include "tare/core/random_scope.h"
+#include "tare/core/utf8.h"
 #include "tare/data/byte_tokenizer.h"
 #include "tare/optim/factory.h"
 #include "tare/optim/schedule.h"
@@ -30,9 +31,12 @@ class Stopwatch {
 };
 
 void check_options(const TextRunOptions& o) {
+  constexpr int64_t kMost = int64_t(1) << 30;
   TARE_CHECK(o.steps >= 1, "steps ", o.steps, ": expected at least 1");
-  TARE_CHECK(o.batch >= 1, "batch ", o.batch, ": expected at least 1");
-  TARE_CHECK(o.seq >= 1, "seq ", o.seq, ": expected at least 1");
+  TARE_CHECK(o.batch >= 1 && o.batch <= kMost, "batch ", o.batch, ": expected 1 to ", kMost);
+  TARE_CHECK(o.seq >= 1 && o.seq <= kMost, "seq ", o.seq, ": expected 1 to ", kMost);
+  TARE_CHECK(is_utf8(o.text) && is_utf8(o.model), "text ", in_quotes(o.text), ", model ", in_quotes(o.model),
+             ": a path that is not UTF-8 cannot stand in a checkpoint; rename it");
   TARE_CHECK(o.dropout >= 0 && o.dropout < 1, "dropout ", o.dropout, ": expected a probability in [0, 1)");
   TARE_CHECK(std::isfinite(o.clip) && o.clip >= 0, "clip ", o.clip, ": expected a finite norm of at least 0");
 }

@@ -190,10 +190,10 @@ TEST_P(CheckpointDir, LeftoversOfDeadProcessesAreRemovedAndThoseOfLivingOnesKept
   if (dead == 0) _exit(0);
   waitpid(dead, nullptr, 0);
   for (const std::string& suffix : {std::to_string(dead), std::to_string(getppid()), std::string("draft")})
-    fs::create_directories(dir_.string() + ".tmp-" + suffix);
+    fs::create_directories(dir_.string() + ".tare-tmp-" + suffix);
   save(dir_, 1, GetParam());
-  EXPECT_EQ(names_in(temp_.path()),
-            (std::set<std::string>{"run", "run.tmp-" + std::to_string(getppid()), "run.tmp-draft"}));
+  EXPECT_EQ(names_in(temp_.path()), (std::set<std::string>{"run", "run.tare-tmp-" + std::to_string(getppid()),
+                                                           "run.tare-tmp-draft"}));
 }
 
 TEST(CheckpointFallback, ReadersFindTheOldFolderBetweenTheTwoRenames) {

@@ -39,7 +39,6 @@ class CliTest : public ::testing::Test {
     words.insert(words.end(), more.begin(), more.end());
     return words;
   }
-  // The last option wins for those given twice: CLI11 is told so by taking the text's own place.
   void expect_fault(const std::vector<std::string>& words, const std::string& text) const {
     Command command(dir_, words);
     const int status = command.wait();
@@ -114,11 +113,43 @@ TEST_F(CliTest, StoppedBySigtermAndResumedItEqualsTheStraightRun) {
   EXPECT_EQ(weights(path("straight")), weights(path("stopped")));
 }
 
-TEST_F(CliTest, WhatWasTrainedBeforeAGradientBurstIsSaved) {
-  Command command(dir_, train({"--lr", "1e38", "--schedule", "constant", "--save", path("saved")}));
+TEST_F(CliTest, ARunThatDivergesIsSavedBesideTheLastGoodCheckpoint) {
+  Command good(dir_, train({"--save", path("saved")}));
+  ASSERT_EQ(good.wait(), 0) << good.err();
+  const std::string before = weights(path("saved"));
+  Command command(dir_,
+                  train({"--lr", "1e38", "--schedule", "constant", "--save", path("saved"), "--overwrite"}));
   EXPECT_EQ(command.wait(), 1);
   EXPECT_NE(command.err().find("is not finite; nothing was changed"), std::string::npos) << command.err();
-  EXPECT_GE(Json::parse_file(path("saved/trainer_state.json")).at("global_step").as_int(), 1);
+  EXPECT_GE(Json::parse_file(path("saved.failed/trainer_state.json")).at("global_step").as_int(), 1);
+  EXPECT_EQ(weights(path("saved")), before);
+}
+
+TEST_F(CliTest, NoOutputGoesOverTheTextAnotherOutputOrAnotherRun) {
+  const auto text = content_of(path("text.txt"));
+  expect_fault(train({"--log", path("text.txt")}), "lies in the text");
+  expect_fault(train({"--json", path("text.txt")}), "lies in the text");
+  expect_fault(train({"--log", path("x"), "--json", path("x")}), "name the same place");
+  EXPECT_EQ(content_of(path("text.txt")), text);
+  Command run(dir_, train({"--save", path("run")}));
+  ASSERT_EQ(run.wait(), 0) << run.err();
+  expect_fault(train({"--save", path("run")}), "--overwrite");
+  expect_fault(train({"--save", "/proc/x"}), "/proc/x");
+}
+
+TEST_F(CliTest, OutputThatCannotBeWrittenIsAnError) {
+  if (!fs::exists("/dev/full")) GTEST_SKIP() << "no /dev/full here";
+  const std::string command =
+      std::string(TARE_BINARY_DIR) + "/bin/tare info --json - > /dev/full 2> /dev/null";
+  EXPECT_NE(std::system(command.c_str()), 0);
+}
+
+TEST_F(CliTest, TheBenchmarkWarmsUpForATenthOfAShortRun) {
+  Command command(dir_,
+                  {"bench", "optimizers", "--text", path("text.txt"), "--optimizers", "adamw", "--steps", "3",
+                   "--batch", "2", "--seq", "16", "--eval-windows", "4", "--json", path("rows.json")});
+  ASSERT_EQ(command.wait(), 0) << command.err();
+  EXPECT_EQ(Json::parse_file(path("rows.json")).at("run").at("warmup").as_int(), 0);
 }
 
 TEST_F(CliTest, ADeviceTakesTheJson) {
@@ -143,6 +174,14 @@ TEST_F(CliTest, WhatIsWrongIsOneClearLineAndANonZeroStatus) {
   expect_fault(train({"--save-every", "2"}), "--save DIR");
   expect_fault(train({"--resume", path("nowhere")}), "nowhere");
   expect_fault(train({"--eval-windows", "8"}), "needs --eval-every");
+  expect_fault(train({"--seed", "-1"}), "-1 is no whole number of at least 0");
+  expect_fault({"train", "--steps", "9223372036854775808"}, "is no whole number");
+  expect_fault({"train", "--text", path("text.txt"), "--seq", "9223372036854775807"},
+               "seq 9223372036854775807");
+  expect_fault(train({"--threads", "100000"}), "100000 threads");
+  expect_fault(train({"--optimizer", "adamw:eps=0"}), "eps 0 must be finite and positive");
+  expect_fault({"train", "--text", path("t\xff.txt")}, "not UTF-8");
+  expect_fault({"bench", "optimizers", "--text", path("text.txt"), "--optimizers", "adamw,foo"}, "foo");
   expect_fault({"generate", "--model", path("nowhere"), "--prompt", "x"}, "nowhere");
   expect_fault({"bench", "kernels", "--filter", "("}, "regular expression");
   expect_fault({"trane"}, "subcommand is required");
@@ -152,7 +191,7 @@ TEST_F(CliTest, AFullDiskLeavesThePreviousCheckpointWhole) {
   Command first(dir_, train({"--save", path("checkpoint")}));
   ASSERT_EQ(first.wait(), 0) << first.err();
   const std::string before = weights(path("checkpoint"));
-  Command full(dir_, train({"--save", path("checkpoint"), "--seed", "2"}), 1 << 20);
+  Command full(dir_, train({"--save", path("checkpoint"), "--overwrite", "--seed", "2"}), 1 << 20);
   EXPECT_GT(full.wait(), 0);
   EXPECT_NE(full.err().find("tare: "), std::string::npos) << full.err();
   EXPECT_EQ(weights(path("checkpoint")), before);
