@@ -47,9 +47,15 @@ Node::~Node() {
 }  // namespace detail
 
 Var Var::parameter(Tensor value, std::string name, std::optional<DType> grad_dtype) {
+  TARE_CHECK(value.defined(), "parameter \"", name, "\": the tensor is undefined");
   TARE_CHECK(is_floating(value.dtype()), "parameter \"", name, "\": needs a floating dtype, got ",
              value.dtype());
   TARE_CHECK(value.is_contiguous(), "parameter \"", name, "\": must be contiguous");
+  // What every backward kernel can write.
+  const bool half = is_half(value.dtype());
+  TARE_CHECK(!grad_dtype || *grad_dtype == value.dtype() || (half && *grad_dtype == DType::f32),
+             "parameter \"", name, "\": the gradient of ", value.dtype(), " is ", value.dtype(),
+             half ? " or f32" : "", ", not ", *grad_dtype);
   value.storage()->set_category(Category::parameters);
   Var v(std::move(value));
   v.set_requires_grad(true);
@@ -70,6 +76,8 @@ void Var::set_requires_grad(bool wanted) {
     return;
   }
   if (!wanted) return;
+  TARE_CHECK(defined() && is_floating(dtype()), "set_requires_grad: needs a floating dtype, got ",
+             defined() ? name_of(dtype()) : "an undefined tensor");
   node_ = std::make_shared<detail::Node>();
   node_->op = "leaf";
   node_->sequence = detail::next_sequence();
@@ -96,6 +104,7 @@ void Var::zero_grad(bool keep_memory) {
 }
 
 void Var::on_grad_complete(std::function<void(Var&)> hook) {
+  TARE_CHECK(hook, "on_grad_complete: the hook is empty");
   leaf_of(*this, "on_grad_complete").hooks.push_back(std::move(hook));
 }
 

@@ -8,6 +8,8 @@
 #include "tare/core/scope.h"
 #include "tare/kernels/accumulate.h"
 
+#include "tests/support/expect_error.h"
+
 namespace tare {
 namespace {
 
@@ -116,7 +118,7 @@ TEST(Engine, AfterABackwardThatFailedTheNextOneStartsFromNothing) {
 }
 
 TEST(Engine, AFrozenLeafGetsNothingAndKeepsItsNameHooksAndDtype) {
-  Var x = Var::parameter(vec({3}), "x", DType::f32);
+  Var x = Var::parameter(vec({3}).to(DType::bf16), "x", DType::bf16);  // by default it would be f32
   const Var copy = x;
   int calls = 0;
   x.on_grad_complete([&](Var&) { ++calls; });
@@ -136,7 +138,42 @@ TEST(Engine, AFrozenLeafGetsNothingAndKeepsItsNameHooksAndDtype) {
   backward(sum_of(x, x));
   EXPECT_EQ(calls, 2);
   EXPECT_EQ(copy.grad().item<double>(), 2);
-  EXPECT_EQ(copy.grad().dtype(), DType::f32);
+  EXPECT_EQ(copy.grad().dtype(), DType::bf16);
+}
+
+TEST(Engine, WhatCannotBeAParameterIsRefused) {
+  EXPECT_ERROR(Var::parameter(Tensor(), "w"), "parameter \"w\": the tensor is undefined");
+  EXPECT_ERROR(Var::parameter(Tensor::zeros({2}, {DType::i64, kCpu, {}}), "w"), "needs a floating dtype");
+  EXPECT_ERROR(Var().set_requires_grad(true), "set_requires_grad", "undefined");
+  EXPECT_ERROR(Var(Tensor::zeros({2}, {DType::i64, kCpu, {}})).set_requires_grad(true), "got i64");
+}
+
+TEST(Engine, AGradientHasTheDtypeOfItsLeafOrF32IfThatIsHalf) {
+  const std::vector<DType> floating = {DType::f64, DType::f32, DType::f16, DType::bf16};
+  for (const DType dtype : floating) {
+    const Tensor value = Tensor::full({2, 2}, 1, {dtype, kCpu, {}});
+    for (const DType grad : {DType::f64, DType::f32, DType::f16, DType::bf16, DType::i64, DType::boolean}) {
+      if (grad != dtype && !(is_half(dtype) && grad == DType::f32)) {
+        EXPECT_ERROR(Var::parameter(value, "w", grad), "parameter \"w\": the gradient of",
+                     ", not " + std::string(name_of(grad)));
+        continue;
+      }
+      // Products, norms and their fused forms, whose kernels write the gradients of leaves themselves.
+      const Var w = Var::parameter(value, "w", grad), b = Var::parameter(value.select(0, 0), "b", grad);
+      const Var y = gelu_tanh_linear(layernorm_linear(matmul(w, w), b, b, 1e-5, w, b, WeightLayout::in_out),
+                                     w, b, WeightLayout::in_out);
+      backward(sum(y * w));
+      EXPECT_EQ(w.grad().dtype(), grad) << name_of(dtype);
+      EXPECT_EQ(b.grad().dtype(), grad) << name_of(dtype);
+    }
+  }
+}
+
+TEST(Engine, AnEmptyHookIsRefusedWhenItIsSet) {
+  Var x = Var::parameter(vec({1}));
+  EXPECT_ERROR(x.on_grad_complete({}), "on_grad_complete: the hook is empty");
+  backward(square_of(x));
+  EXPECT_EQ(x.grad().item<double>(), 2);
 }
 
 TEST(Engine, AFreedGraphIsAnErrorUnlessRetained) {
