@@ -113,6 +113,7 @@ Tensor from_dlpack(DLManagedTensor* managed) {
   const Device device = device_from_dlpack(dl.device);
   TARE_CHECK(dl.ndim >= 0 && dl.ndim <= kMaxDims, "from_dlpack: ", dl.ndim,
              " dimensions; a tensor has at most ", kMaxDims);
+  TARE_CHECK(dl.shape || dl.ndim == 0, "from_dlpack: null shape for ", dl.ndim, " dimensions");
   const Shape shape{std::span<const int64_t>(dl.shape, size_t(dl.ndim))};
   const bool empty = shape.numel() == 0;  // checks the extents
   const Strides strides =

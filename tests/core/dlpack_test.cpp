@@ -126,6 +126,7 @@ TEST(Dlpack, ByteOffsetAndStridesOfEitherSignAreFollowed) {
   Producer repeated({3, 2}, {0, 1});
   EXPECT_EQ(from_dlpack(&repeated.managed).to_vector<int64_t>(), (std::vector<int64_t>{0, 1, 0, 1, 0, 1}));
   Producer scalar({});
+  scalar.managed.dl_tensor.shape = scalar.managed.dl_tensor.strides = nullptr;
   EXPECT_EQ(from_dlpack(&scalar.managed).item<double>(), 0);
 }
 
@@ -157,6 +158,7 @@ TEST(Dlpack, WhatTareCannotHoldIsAnErrorAndStaysTheCallers) {
   refused([](DLTensor& t, Producer&) { t.ndim = -1; }, {"-1 dimensions"});
   refused([](DLTensor& t, Producer&) { t.byte_offset = 2; }, {"aligned"});
   refused([](DLTensor& t, Producer&) { t.data = nullptr; }, {"null data"});
+  refused([](DLTensor& t, Producer&) { t.shape = nullptr; }, {"null shape for 2 dimensions"});
   refused([](DLTensor&, Producer& p) { p.shape[0] = -2; }, {"(-2, 3)"});
   refused(
       [](DLTensor&, Producer& p) {
