@@ -15,14 +15,14 @@ enum class Extremum : uint8_t { max, min };
 void mean_forward(const Tensor& x, Tensor& y);
 // y = the largest or smallest x; NaN wins. x is not empty along the reduced axes.
 void extremum_forward(Extremum which, const Tensor& x, Tensor& y);
-// dx = or += dy / (number of ties) where x == y, else 0. y, dy: shape of the result; ties: likewise, f32 (f64
-// for f64), scratch.
+// dx = or += dy / (number of ties) where x == y, or where both are NaN, else 0. y, dy: shape of the result;
+// ties: likewise, f32 (f64 for f64), scratch.
 void extremum_backward(const Tensor& x, const Tensor& y, const Tensor& dy, Tensor& ties, Tensor& dx,
                        Accum accum);
-// y = sum of (x - mean)^2 / (count - correction); mean as y, but f32 (f64 for f64), is written too. NaN or
-// inf where the divisor is not positive.
+// y = sum of (x - mean)^2 / max(0, count - correction); mean as y, but f32 (f64 for f64), is written too. NaN
+// or inf where the divisor is 0.
 void variance_forward(const Tensor& x, int64_t correction, Tensor& mean, Tensor& y);
-// dx = or += 2 (x - mean) / (count - correction) dy
+// dx = or += 2 (x - mean) / max(0, count - correction) dy
 void variance_backward(const Tensor& x, const Tensor& mean, const Tensor& dy, int64_t correction, Tensor& dx,
                        Accum accum);
 

@@ -95,7 +95,7 @@ Var mean(const Var& x, const Axes& axes, bool keepdim) {
   });
 }
 
-// dx = dy shared by the elements that are the largest (smallest)
+// dx = dy shared by the elements that are the largest (smallest), or by the NaN where there are any
 Var max(const Var& x, const Axes& axes, bool keepdim) {
   return extremum("max", kernels::Extremum::max, x, axes, keepdim);
 }

@@ -298,7 +298,7 @@ template <class R> void fold(const Tensor& x, const Tensor& m, double divisor, T
 
 template void fold<SumOf>(const Tensor&, const Tensor&, double, Tensor&, Accum);
 template void fold<SumOfSquaredDeviations>(const Tensor&, const Tensor&, double, Tensor&, Accum);
-template void fold<CountOfEqual>(const Tensor&, const Tensor&, double, Tensor&, Accum);
+template void fold<CountOfExtremum>(const Tensor&, const Tensor&, double, Tensor&, Accum);
 template void fold<MaximumOf>(const Tensor&, const Tensor&, double, Tensor&, Accum);
 template void fold<MinimumOf>(const Tensor&, const Tensor&, double, Tensor&, Accum);
 

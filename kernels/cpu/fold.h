@@ -27,9 +27,11 @@ struct SumOfSquaredDeviations {
   template <class A> static TARE_HD A term(A x, A m) { return (x - m) * (x - m); }
   template <class A> static TARE_HD A combine(A a, A b) { return a + b; }
 };
-struct CountOfEqual {
+// Whether the extremum y is x; NaN is NaN.
+template <class A> TARE_HD bool is_extremum(A x, A y) { return (x == y) | ((x != x) & (y != y)); }
+struct CountOfExtremum {
   static constexpr double kInit = 0;
-  template <class A> static TARE_HD A term(A x, A m) { return x == m ? A(1) : A(0); }
+  template <class A> static TARE_HD A term(A x, A m) { return is_extremum(x, m) ? A(1) : A(0); }
   template <class A> static TARE_HD A combine(A a, A b) { return a + b; }
 };
 // NaN wins.

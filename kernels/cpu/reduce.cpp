@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tare/kernels/reduce.h"
 
+#include <algorithm>
+
 #include "tare/core/isa.h"
 #include "tare/kernels/cpu/blocks.h"
 #include "tare/kernels/cpu/fold.h"
@@ -13,10 +15,10 @@ TARE_INLINE void extremum_backward_body(const A* x, const A* y, const A* dy, con
                                         Accum accum) {
   if (accum == Accum::set) {
 #pragma omp simd
-    for (int64_t i = 0; i < n; ++i) dx[i] = x[i] == y[i] ? dy[i] / ties[i] : A(0);
+    for (int64_t i = 0; i < n; ++i) dx[i] = is_extremum(x[i], y[i]) ? dy[i] / ties[i] : A(0);
   } else {
 #pragma omp simd
-    for (int64_t i = 0; i < n; ++i) dx[i] += x[i] == y[i] ? dy[i] / ties[i] : A(0);
+    for (int64_t i = 0; i < n; ++i) dx[i] += is_extremum(x[i], y[i]) ? dy[i] / ties[i] : A(0);
   }
 }
 
@@ -40,6 +42,12 @@ double count_of(const Tensor& x, const Tensor& y) {
   return count;
 }
 
+// What a sum of squared deviations of `count` elements is divided by: 0, which gives NaN, where there are too
+// few.
+double variance_divisor(double count, int64_t correction) {
+  return std::max(0.0, count - double(correction));
+}
+
 }  // namespace
 
 void mean_forward(const Tensor& x, Tensor& y) { fold<SumOf>(x, {}, count_of(x, y), y, Accum::set); }
@@ -55,7 +63,7 @@ void extremum_forward(Extremum which, const Tensor& x, Tensor& y) {
 
 void extremum_backward(const Tensor& x, const Tensor& y, const Tensor& dy, Tensor& ties, Tensor& dx,
                        Accum accum) {
-  fold<CountOfEqual>(x, y, 1, ties, Accum::set);
+  fold<CountOfExtremum>(x, y, 1, ties, Accum::set);
   if (dx.numel() == 0) return;
   visit_floating_compute_type({x.dtype(), dy.dtype()}, [&]<class A>() {
     const BlockReader<A> in_x(x, dx.shape()), in_y(y, dx.shape()), in_dy(dy, dx.shape());
@@ -76,13 +84,13 @@ void extremum_backward(const Tensor& x, const Tensor& y, const Tensor& dy, Tenso
 void variance_forward(const Tensor& x, int64_t correction, Tensor& mean, Tensor& y) {
   const double count = count_of(x, y);
   fold<SumOf>(x, {}, count, mean, Accum::set);
-  fold<SumOfSquaredDeviations>(x, mean, count - double(correction), y, Accum::set);
+  fold<SumOfSquaredDeviations>(x, mean, variance_divisor(count, correction), y, Accum::set);
 }
 
 void variance_backward(const Tensor& x, const Tensor& mean, const Tensor& dy, int64_t correction, Tensor& dx,
                        Accum accum) {
   if (dx.numel() == 0) return;
-  const double factor = 2 / (count_of(x, dy) - double(correction));
+  const double factor = 2 / variance_divisor(count_of(x, dy), correction);
   visit_floating_compute_type({x.dtype(), dy.dtype()}, [&]<class A>() {
     const BlockReader<A> in_x(x, dx.shape()), in_mean(mean, dx.shape()), in_dy(dy, dx.shape());
     const BlockWriter<A> out(dx, accum);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Gradients of reductions in f64, over every set of axes and for every layout.
+#include <cmath>
+
 #include <gtest/gtest.h>
 
 #include "tare/autograd/gradcheck.h"
@@ -49,6 +51,14 @@ TEST(ReduceOps, ties_share_the_gradient) {
   backward(max(x));
   const double third = 1.0 / 3;
   EXPECT_EQ(x.grad().to_vector<double>(), (Values{third, 0, third, third}));
+}
+
+TEST(ReduceOps, nan_wins_and_takes_the_gradient) {
+  for (const auto op : {max, min}) {
+    const Var x = Var::parameter(tensor_of({1, NAN, 2, NAN}, {4}, DType::f64));
+    backward(op(x, {}, false));
+    EXPECT_EQ(x.grad().to_vector<double>(), (Values{0, 0.5, 0, 0.5}));
+  }
 }
 
 TEST(ReduceOps, half_types_are_summed_in_f32) {

@@ -277,7 +277,49 @@ TEST(Reductions, of_nothing) {
   Tensor y = Tensor::full({1, 3}, 7);
   kernels::mean_forward(x, y);
   for (const double v : y.to_vector<double>()) EXPECT_TRUE(std::isnan(v));
+  for (const int64_t correction : {0, 1}) {
+    Tensor mean = Tensor::full({1, 3}, 7), variance = Tensor::full({1, 3}, 7);
+    kernels::variance_forward(x, correction, mean, variance);
+    for (const double v : variance.to_vector<double>()) EXPECT_TRUE(std::isnan(v)) << correction;
+  }
   EXPECT_ERROR(kernels::extremum_forward(kernels::Extremum::max, x, y), "has no element to choose");
+}
+
+TEST(Reductions, a_variance_of_too_few_elements_is_not_a_number) {
+  const Tensor x = tensor_of({1, 2, 3, 4}, {2, 2}, DType::f32);
+  Tensor mean = Tensor::empty({2, 1}), y = Tensor::empty({2, 1}), one = Tensor::empty({2, 2});
+  kernels::variance_forward(x, 3, mean, y);  // of 0.5 / max(0, 2 - 3)
+  EXPECT_EQ(y.to_vector<double>(), (Values{INFINITY, INFINITY}));
+  Tensor means = Tensor::empty({2, 2});
+  kernels::variance_forward(x, 1, means, one);  // of 0 / 0
+  for (const double v : one.to_vector<double>()) EXPECT_TRUE(std::isnan(v));
+}
+
+TEST(Extrema, the_gradient_is_shared_by_the_ties_or_by_the_nan_that_win) {
+  // Rows long enough for whole vectors, with two winners each.
+  const int64_t n = 200;
+  Values values = normal()(3 * n, 1), dy = {3, 5, 7};
+  for (int64_t c : {17, 130}) {
+    values[size_t(c)] = NAN;
+    values[size_t(n + c)] = 50;
+    values[size_t(2 * n + c)] = -50;
+  }
+  for (const DType dtype : kFloating) {
+    const Tensor x = tensor_of(values, {3, n}, dtype), seed = tensor_of(dy, {3, 1}, dtype);
+    for (const int sign : {1, -1}) {
+      for (const bool add : {false, true}) {
+        Tensor y = Tensor::empty({3, 1}, {dtype, kCpu, {}});
+        Tensor ties = Tensor::empty({3, 1}, {dtype == DType::f64 ? DType::f64 : DType::f32, kCpu, {}});
+        Tensor dx = Tensor::full({3, n}, add ? 1 : NAN, {dtype, kCpu, {}});
+        kernels::extremum_forward(sign > 0 ? kernels::Extremum::max : kernels::Extremum::min, x, y);
+        kernels::extremum_backward(x, y, seed, ties, dx, add ? Accum::add : Accum::set);
+        Values want = ref::extremum_grad(x.to_vector<double>(), dy, {3, n}, {1}, sign);
+        EXPECT_EQ(want[17], 1.5);
+        for (double& v : want) v += add ? 1 : 0;
+        EXPECT_EQ(dx.to_vector<double>(), want) << tare::name_of(dtype) << " sign " << sign;
+      }
+    }
+  }
 }
 
 TEST(Reductions, name_what_is_wrong) {

@@ -49,7 +49,7 @@ std::vector<T> variance(const std::vector<T>& x, const Shape& shape, const std::
   std::vector<T> squares(x.size());
   for (size_t i = 0; i < x.size(); ++i) squares[i] = (x[i] - wide[i]) * (x[i] - wide[i]);
   std::vector<T> y = sum(squares, shape, axes);
-  for (T& v : y) v /= T(group_size(shape, axes) - correction);
+  for (T& v : y) v /= T(std::max<int64_t>(0, group_size(shape, axes) - correction));
   return y;
 }
 
@@ -60,9 +60,10 @@ std::vector<T> variance_grad(const std::vector<T>& x, const std::vector<T>& dy, 
   const Shape out = reduced_shape(shape, axes);
   const std::vector<T> wide = broadcast_to(mean(x, shape, axes), out, shape),
                        wide_dy = broadcast_to(dy, out, shape);
+  const T divisor = T(std::max<int64_t>(0, group_size(shape, axes) - correction));
   std::vector<T> dx(x.size());
   for (size_t i = 0; i < x.size(); ++i) {
-    dx[i] = T(2) * (x[i] - wide[i]) / T(group_size(shape, axes) - correction) * wide_dy[i];
+    dx[i] = T(2) * (x[i] - wide[i]) / divisor * wide_dy[i];
   }
   return dx;
 }
@@ -83,14 +84,15 @@ std::vector<T> extremum(const std::vector<T>& x, const Shape& shape, const std::
   return y;
 }
 
-// The gradient of extremum with ties sharing evenly (PyTorch's amax, amin).
+// The gradient of extremum with ties sharing evenly (PyTorch's amax, amin), and NaN likewise where they win.
 template <typename T>
 std::vector<T> extremum_grad(const std::vector<T>& x, const std::vector<T>& dy, const Shape& shape,
                              const std::vector<int64_t>& axes, int sign) {
   const Shape out = reduced_shape(shape, axes);
   const std::vector<T> best = broadcast_to(extremum(x, shape, axes, sign), out, shape);
   std::vector<T> hit(x.size());
-  for (size_t i = 0; i < x.size(); ++i) hit[i] = x[i] == best[i] ? T(1) : T(0);
+  for (size_t i = 0; i < x.size(); ++i)
+    hit[i] = x[i] == best[i] || (std::isnan(x[i]) && std::isnan(best[i])) ? T(1) : T(0);
   const std::vector<T> ties = broadcast_to(sum(hit, shape, axes), out, shape),
                        wide_dy = broadcast_to(dy, out, shape);
   for (size_t i = 0; i < x.size(); ++i) hit[i] *= wide_dy[i] / ties[i];
