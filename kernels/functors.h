@@ -18,6 +18,13 @@ enum class Needs : uint8_t { nothing = 0, x = 1, y = 2 };
   static constexpr const char* kBackward = name "_backward"; \
   static constexpr int kFlops = flops
 
+// x cut to [-limit, limit]; NaN stays NaN. For slopes that are constant beyond: 0 times infinity is not
+// formed.
+template <class T> TARE_HD T within(T x, double limit) {
+  const T raised = x < T(-limit) ? T(-limit) : x;
+  return raised > T(limit) ? T(limit) : raised;
+}
+
 // ---- unary
 
 struct Neg {
@@ -117,8 +124,9 @@ struct Silu {
   static constexpr Needs kNeeds = Needs::x;
   template <class T> TARE_HD T forward(T x) const { return x / (T(1) + exp(-x)); }
   template <class T> TARE_HD T backward(T x, T, T dy) const {
-    const SigmoidWithSlope<T> s = sigmoid_with_slope(x);
-    return dy * (s.value + x * s.slope);
+    const T v = within(x, 750);  // e^-750 is 0 in f64
+    const SigmoidWithSlope<T> s = sigmoid_with_slope(v);
+    return dy * (s.value + v * s.slope);
   }
 };
 
@@ -131,8 +139,7 @@ struct GeluTanh {
     return x / (T(1) + exp(-x * (T(kLinear) + T(kCubic) * x * x)));
   }
   template <class T> TARE_HD T backward(T x, T, T dy) const {
-    const T below = x < T(-50) ? T(-50) : x;
-    const T v = below > T(50) ? T(50) : below;  // the slope is 0 there; keeps x^3 finite
+    const T v = within(x, 50);  // keeps x^3 finite
     const SigmoidWithSlope<T> s = sigmoid_with_slope(v * (T(kLinear) + T(kCubic) * v * v));
     return dy * (s.value + v * s.slope * (T(kLinear) + T(3 * kCubic) * v * v));
   }
@@ -144,7 +151,8 @@ struct GeluErf {
   static constexpr Needs kNeeds = Needs::x;
   template <class T> TARE_HD T forward(T x) const { return x * normal_cdf(x); }
   template <class T> TARE_HD T backward(T x, T, T dy) const {
-    return dy * (normal_cdf(x) + x * T(0.3989422804014327) * gaussian(x));
+    const T v = within(x, 40);  // e^-800 is 0 in f64
+    return dy * (normal_cdf(v) + v * T(0.3989422804014327) * gaussian(v));
   }
 };
 
@@ -261,10 +269,11 @@ struct Pow {
   template <class T> TARE_HD T backward_a(T a, T b, T dy) const {
     return b == T(0) ? T(0) : dy * b * pow(a, b - T(1));
   }
-  // 0 where the power is 0: the limit for b > 0.
+  // 0 where the power is 0: the limit for b > 0. 0 at 0^0 too, as in PyTorch: a^b is 1 at b = 0, 0 above.
   template <class T> TARE_HD T backward_b(T a, T b, T dy) const {
     const T y = pow(a, b);
-    return y == T(0) ? T(0) : dy * y * log(a);
+    const bool flat = (y == T(0)) | ((a == T(0)) & (b == T(0)));
+    return flat ? T(0) : dy * y * log(a);
   }
 };
 

@@ -11,6 +11,7 @@
 #include "tare/core/isa.h"
 #include "tare/kernels/elementwise.h"
 
+#include "tests/support/op_case.h"
 #include "tests/support/test_data.h"
 
 namespace tare::test {
@@ -191,19 +192,50 @@ TEST_P(EachIsa, exp_is_right_at_the_ends_of_its_range) {
 }
 
 TEST_P(EachIsa, gradients_of_activations_stay_finite_and_go_to_their_limits) {
-  const std::vector<float> x = {-3e38f, -1e20f, -100, -40, 40, 100, 1e20f, 3e38f};
-  const Tensor tx = Tensor::from_vector(x, {8}), dy = Tensor::full({8}, 1);
-  const auto limits = [&](const Tensor& dx, const char* name) {
-    const std::vector<float> g = dx.to_vector<float>();
-    for (size_t i = 0; i < g.size(); ++i) EXPECT_NEAR(g[i], x[i] > 0 ? 1 : 0, 1e-6) << name << " at " << x[i];
+  // Twice, so that whole vectors are formed.
+  Values x = {-INFINITY, -3e38, -1e20, -800, -100, -40, 40, 100, 800, 1e20, 3e38, INFINITY};
+  x.insert(x.end(), x.begin(), x.end());
+  for (const DType dtype : kFloating) {
+    const Tensor tx = tensor_of(x, {int64_t(x.size())}, dtype);
+    const Tensor dy = Tensor::full(tx.shape(), 2, {dtype, kCpu, {}});
+    const auto limits = [&]<class F>(F f) {
+      Tensor dx = Tensor::empty_like(tx);
+      kernels::unary_backward(tx, {}, dy, dx, Accum::set, f);
+      const Values g = dx.to_vector<double>();
+      for (size_t i = 0; i < g.size(); ++i)
+        EXPECT_NEAR(g[i], x[i] > 0 ? 2 : 0, 1e-6) << F::kName << " at " << x[i] << " in " << name_of(dtype);
+    };
+    limits(math::GeluTanh{});
+    limits(math::GeluErf{});
+    limits(math::Silu{});
+  }
+}
+
+TEST_P(EachIsa, gradients_of_activations_keep_nan) {
+  const Tensor x = Tensor::full({40}, NAN), dy = Tensor::full({40}, 1);
+  const auto keeps = [&]<class F>(F f) {
+    Tensor dx = Tensor::empty({40});
+    kernels::unary_backward(x, {}, dy, dx, Accum::set, f);
+    for (const float g : dx.to_vector<float>()) EXPECT_TRUE(std::isnan(g)) << F::kName;
   };
-  Tensor dx = Tensor::empty({8});
-  kernels::unary_backward<math::GeluTanh>(tx, {}, dy, dx, Accum::set);
-  limits(dx, "gelu_tanh");
-  kernels::unary_backward<math::GeluErf>(tx, {}, dy, dx, Accum::set);
-  limits(dx, "gelu_erf");
-  kernels::unary_backward<math::Silu>(tx, {}, dy, dx, Accum::set);
-  limits(dx, "silu");
+  keeps(math::GeluTanh{});
+  keeps(math::GeluErf{});
+  keeps(math::Silu{});
+}
+
+TEST_P(EachIsa, the_gradient_of_an_exponent_is_that_of_pytorch_where_the_base_is_zero) {
+  const Values a = {0, -0.0, 0, 0, 2, 0, -0.0}, b = {0, 0, -0.0, 2, 0, -1, 0.5};
+  const Values want = {0, 0, 0, 0, std::log(2.0), -INFINITY, 0};
+  for (const DType dtype : {DType::f64, DType::f32}) {
+    const Tensor ta = tensor_of(a, {7}, dtype), tb = tensor_of(b, {7}, dtype);
+    const Tensor dy = Tensor::full({7}, 1, {dtype, kCpu, {}});
+    Tensor db = Tensor::empty_like(ta);
+    kernels::binary_backward<math::Pow>(kernels::Side::b, ta, tb, dy, db, Accum::set);
+    const Values got = db.to_vector<double>();
+    for (size_t i = 0; i < got.size(); ++i)
+      EXPECT_TRUE(got[i] == want[i] || std::fabs(got[i] - want[i]) < 1e-6)
+          << a[i] << " ^ " << b[i] << ": " << got[i] << ", wanted " << want[i];
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Math, EachIsa, ::testing::Values(Isa::base, Isa::v3, Isa::v4),
