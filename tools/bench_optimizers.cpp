@@ -93,7 +93,9 @@ void print_table(const Json& rows) {
                 r.at("heldout_loss").as_double());
   }
   if (above)
-    std::printf("above 100 %%: a part of these small arrays was still in the caches; the roof is memory's\n");
+    std::printf(
+        "above 100 %%: small arrays were still in the caches in part, or others used memory while the roof "
+        "was measured\n");
   std::printf("\npeak memory by category, bytes\n%-24s", "optimizer");
   const auto shown = [&rows](const std::string& category) {
     for (const Json& r : rows.items())
