@@ -124,9 +124,8 @@ struct Silu {
   static constexpr Needs kNeeds = Needs::x;
   template <class T> TARE_HD T forward(T x) const { return x / (T(1) + exp(-x)); }
   template <class T> TARE_HD T backward(T x, T, T dy) const {
-    const T v = within(x, 750);  // e^-750 is 0 in f64
-    const SigmoidWithSlope<T> s = sigmoid_with_slope(v);
-    return dy * (s.value + v * s.slope);
+    const SigmoidWithSlope<T> s = sigmoid_with_slope(x);
+    return dy * (s.value + within(x, 750) * s.slope);  // e^-750 is 0 in f64
   }
 };
 
@@ -152,7 +151,7 @@ struct GeluErf {
   template <class T> TARE_HD T forward(T x) const { return x * normal_cdf(x); }
   template <class T> TARE_HD T backward(T x, T, T dy) const {
     const T v = within(x, 40);  // e^-800 is 0 in f64
-    return dy * (normal_cdf(v) + v * T(0.3989422804014327) * gaussian(v));
+    return dy * (normal_cdf(x) + v * T(0.3989422804014327) * gaussian(x));
   }
 };
 
@@ -272,8 +271,9 @@ struct Pow {
   // 0 where the power is 0: the limit for b > 0. 0 at 0^0 too, as in PyTorch: a^b is 1 at b = 0, 0 above.
   template <class T> TARE_HD T backward_b(T a, T b, T dy) const {
     const T y = pow(a, b);
-    const bool flat = (y == T(0)) | ((a == T(0)) & (b == T(0)));
-    return flat ? T(0) : dy * y * log(a);
+    const T at_zero = b == T(0) ? T(0) : y;
+    const T power = a == T(0) ? at_zero : y;
+    return power == T(0) ? T(0) : dy * power * log(a);
   }
 };
 
