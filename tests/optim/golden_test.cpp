@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A hundred updates with a changing rate, parameter groups, and clipping, against PyTorch.
+#include <algorithm>
 #include <map>
 
 #include <gtest/gtest.h>
@@ -97,7 +98,8 @@ TEST(GoldenOptim, a_hundred_updates_follow_torch) {
   const Json cases = Json::parse_file(data_path("cases.json"));
   EXPECT_EQ(cases.at("cases").items().size(), 11u);
   for (const Json& c : cases.at("cases").items()) {
-    expect_torchs_values(c, DType::f32, 1e-6);
+    // The values are torch's in f64; in f32 torch itself is off by torch_f32_error.
+    expect_torchs_values(c, DType::f32, std::max(1e-6, 3 * c.at("torch_f32_error").as_double()));
     expect_torchs_values(c, DType::f64, 1e-12);
   }
 }
