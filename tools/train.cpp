@@ -261,7 +261,7 @@ void check_outputs(const TrainCommand& o) {
                ", which it would change");
     for (size_t j = 0; j < i; ++j)
       TARE_CHECK(!is_within(path, outputs[j].second) && !is_within(outputs[j].second, path), flag, " and ",
-                 outputs[j].first, " name the same place: ", path.string());
+                 outputs[j].first, " overlap: ", path.string());
   }
   const bool goes_on = !o.resume.empty() && fs::weakly_canonical(o.save) == fs::weakly_canonical(o.resume);
   TARE_CHECK(o.save.empty() || goes_on || o.overwrite || !is_checkpoint(o.save), "--save ", o.save,

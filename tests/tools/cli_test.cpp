@@ -129,7 +129,7 @@ TEST_F(CliTest, NoOutputGoesOverTheTextAnotherOutputOrAnotherRun) {
   const auto text = content_of(path("text.txt"));
   expect_fault(train({"--log", path("text.txt")}), "lies in the text");
   expect_fault(train({"--json", path("text.txt")}), "lies in the text");
-  expect_fault(train({"--log", path("x"), "--json", path("x")}), "name the same place");
+  expect_fault(train({"--log", path("x"), "--json", path("x")}), "--json and --log overlap");
   EXPECT_EQ(content_of(path("text.txt")), text);
   Command run(dir_, train({"--save", path("run")}));
   ASSERT_EQ(run.wait(), 0) << run.err();
