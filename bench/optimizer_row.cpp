@@ -42,12 +42,13 @@ void measure_roof(OptimizerRow& row, double bytes_per_element) {
 
 int64_t warmup_steps(int64_t steps) { return std::min<int64_t>(5, steps / 3); }
 
-OptimizerRow measure_optimizer(const train::TextRunOptions& options, int64_t windows, int64_t rss_before,
+OptimizerRow measure_optimizer(const train::RunOptions& options, int64_t samples, int64_t rss_before,
                                const std::function<void(const train::StepResult&)>& on_step) {
   OptimizerRow row;
   row.optimizer = options.optimizer;
   ledger(kCpu).reset_peaks();
-  train::TextRun run(options);
+  const std::unique_ptr<train::Run> made = train::make_run(options);
+  train::Run& run = *made;
   row.parameters = run.model().num_parameters();
   row.state_bytes_predicted = run.optimizer().state_bytes();
 
@@ -76,10 +77,10 @@ OptimizerRow measure_optimizer(const train::TextRunOptions& options, int64_t win
   row.step_ms = 1e3 * median(step_seconds);
   row.update_ms = 1e3 * median(update_seconds);
   row.update_gbps = bytes / row.update_ms * 1e-6;
-  row.tokens_per_s = double(options.batch * options.seq) / row.step_ms * 1e3;
+  row.items_per_s = double(run.items_per_step()) / row.step_ms * 1e3;
   const auto tail = std::max<int64_t>(1, int64_t(losses.size()) / 10);
   row.train_loss = std::accumulate(losses.end() - tail, losses.end(), 0.0) / double(tail);
-  row.heldout = run.evaluate(windows);
+  row.heldout = run.evaluate(samples);
   measure_roof(row, bytes / double(row.parameters));
   return row;
 }

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "tare/core/ledger.h"
-#include "tare/train/text_run.h"
+#include "tare/train/run.h"
 
 namespace tare::bench {
 
@@ -25,8 +25,8 @@ struct OptimizerRow {
   double roof_scatter = 0;            // (max - min) / median of the roof's repeats
   double copy_gbps = 0;               // a copy of as many elements, to hold the roof against
   double step_ms = 0;                 // median
-  double tokens_per_s = 0;
-  double train_loss = 0;  // mean over the last tenth of the steps
+  double items_per_s = 0;             // tokens, images
+  double train_loss = 0;              // mean over the last tenth of the steps
   train::Evaluation heldout;
   double bytes_per_param() const { return double(state_bytes) / double(parameters); }
 };
@@ -34,9 +34,9 @@ struct OptimizerRow {
 // Steps left out of the medians: caches, huge pages and the allocator settle.
 int64_t warmup_steps(int64_t steps);
 
-// Trains and measures in this process, which should be fresh. `windows` of the held-out part at the end, 0
+// Trains and measures in this process, which should be fresh. `samples` of the held-out part at the end, 0
 // for all.
-OptimizerRow measure_optimizer(const train::TextRunOptions& options, int64_t windows, int64_t rss_before,
+OptimizerRow measure_optimizer(const train::RunOptions& options, int64_t samples, int64_t rss_before,
                                const std::function<void(const train::StepResult&)>& on_step);
 
 }  // namespace tare::bench

@@ -28,10 +28,10 @@ double scatter_of(const std::vector<double>& values) {
 
 }  // namespace
 
-StepBreakdown measure_step(const train::TextRunOptions& options, int repeats, int64_t rss_before,
+StepBreakdown measure_step(const train::RunOptions& options, int repeats, int64_t rss_before,
                            const std::function<void(int done)>& on_repeat) {
   TARE_CHECK(repeats >= 1, "bench step: ", repeats, " repeats; expected at least 1");
-  train::TextRunOptions run_options = options;
+  train::RunOptions run_options = options;
   run_options.steps = repeats + kWarmup;
   StepBreakdown result;
   ledger(kCpu).reset_peaks();

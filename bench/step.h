@@ -29,7 +29,7 @@ struct StepBreakdown {
 };
 
 // Steps and products take turns, `repeats` times after three warm-up steps, in which memory is measured.
-StepBreakdown measure_step(const train::TextRunOptions& options, int repeats, int64_t rss_before,
+StepBreakdown measure_step(const train::RunOptions& options, int repeats, int64_t rss_before,
                            const std::function<void(int done)>& on_repeat);
 
 }  // namespace tare::bench

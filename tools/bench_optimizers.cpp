@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "tare/bench/optimizer_row.h"
+#include "tare/data/text_dataset.h"
 #include "tare/optim/factory.h"
 #include "tare/optim/spec.h"
 #include "tare/tools/bench_commands.h"
@@ -16,7 +17,7 @@ namespace tare::tools {
 namespace {
 
 struct OptimizersOptions {
-  train::TextRunOptions run;
+  train::RunOptions run;
   std::string optimizers = "sgd:lr=0.3,momentum=0.9,adamw:lr=2e-3";
   std::string eval_windows = "64";
   std::string json;
@@ -42,15 +43,15 @@ Json row_json(const bench::OptimizerRow& r) {
                        {"roof_scatter", r.roof_scatter},
                        {"copy_gbps", r.copy_gbps},
                        {"step_ms", r.step_ms},
-                       {"tokens_per_s", r.tokens_per_s},
+                       {"tokens_per_s", r.items_per_s},
                        {"train_loss", r.train_loss},
                        {"heldout_loss", r.heldout.loss},
-                       {"heldout_windows", r.heldout.windows}});
+                       {"heldout_windows", r.heldout.samples}});
 }
 
 // In the child: trains, measures, writes the row.
 void measure_row(const OptimizersOptions& options) {
-  train::TextRunOptions run = options.run;
+  train::RunOptions run = options.run;
   run.optimizer = options.row;
   train::Progress progress(options.row, run.steps);
   const auto show = [&](const train::StepResult& r) {
@@ -127,7 +128,7 @@ void check_rows(const Json& rows) {
   }
 }
 
-Json run_json(const train::TextRunOptions& o) {
+Json run_json(const train::RunOptions& o) {
   const data::TextDataset text(o.text);
   return Json::object({{"text", o.text},
                        {"text_bytes", text.size()},

@@ -13,7 +13,7 @@ namespace tare::tools {
 namespace {
 
 struct StepCommand {
-  train::TextRunOptions run;
+  train::RunOptions run;
   std::string json, trace;
   int repeats = 7;
   int threads = 0;

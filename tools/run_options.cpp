@@ -8,7 +8,7 @@
 
 namespace tare::tools {
 
-void add_run_options(CLI::App& command, train::TextRunOptions& run) {
+void add_run_options(CLI::App& command, train::RunOptions& run) {
   command.add_option("--text", run.text, "File or folder to train on (default: Tare's own sources and docs)");
   command
       .add_option("--model", run.model,
@@ -27,7 +27,7 @@ void add_run_options(CLI::App& command, train::TextRunOptions& run) {
   command.add_option("--seed", run.seed, "Of weights, data order and dropout")->capture_default_str();
 }
 
-void append_run_options(std::vector<std::string>& words, const train::TextRunOptions& run) {
+void append_run_options(std::vector<std::string>& words, const train::RunOptions& run) {
   const auto add = [&words](const char* option, const auto& value) {
     words.push_back(option);
     if constexpr (std::is_same_v<std::decay_t<decltype(value)>, double>)
@@ -47,7 +47,7 @@ void append_run_options(std::vector<std::string>& words, const train::TextRunOpt
   add("--seed", run.seed);
 }
 
-void resolve_text(train::TextRunOptions& run) {
+void resolve_text(train::RunOptions& run) {
   if (run.text.empty()) run.text = data::default_text_path().string();
 }
 

@@ -21,7 +21,7 @@ namespace tare::tools {
 namespace {
 
 struct TrainCommand {
-  train::TextRunOptions run;
+  train::RunOptions run;
   std::optional<double> lr, weight_decay;
   int threads = 0;
   int64_t eval_every = 0, save_every = 0;
@@ -58,7 +58,7 @@ class TrainLoop {
   Json summary() const;
 
   const TrainCommand& command_;
-  train::TextRun run_;
+  std::unique_ptr<train::Run> run_;
   train::Progress progress_;
   train::StopSignal stop_;
   std::ofstream log_;
@@ -73,16 +73,18 @@ std::filesystem::path checkpoint_of(const TrainCommand& command) {
 }
 
 TrainLoop::TrainLoop(const TrainCommand& command)
-    : command_(command), run_(command.run, checkpoint_of(command)), progress_("step", command.run.steps) {
+    : command_(command),
+      run_(train::make_run(command.run, checkpoint_of(command))),
+      progress_("step", command.run.steps) {
   if (!command.save.empty()) check_checkpoint_target(command.save);
   if (!command.resume.empty())
-    for (const std::string& warning : run_.resume(command.resume)) progress_.print("warning: " + warning);
-  first_step_ = run_.steps_done();
+    for (const std::string& warning : run_->resume(command.resume)) progress_.print("warning: " + warning);
+  first_step_ = run_->steps_done();
   if (!command.log.empty()) {
     log_.open(command.log, command.resume.empty() ? std::ios::trunc : std::ios::app);
     TARE_CHECK(log_.good(), "--log ", command.log, ": cannot be written");
   }
-  Json begin = run_.describe();
+  Json begin = run_->describe();
   begin.set("event", "begin");
   begin.set("step", first_step_);
   log(begin);
@@ -97,13 +99,13 @@ void TrainLoop::log(const Json& line) {
 std::string TrainLoop::details(const train::StepResult& r) const {
   char text[160];
   std::snprintf(text, sizeof text, "loss %.4f  lr %.2e  %.0f tokens/s  %.1f ms/step  peak %s", r.loss,
-                r.learning_rate, double(r.tokens) / r.seconds, 1e3 * r.seconds,
+                r.learning_rate, double(r.items) / r.seconds, 1e3 * r.seconds,
                 train::format_bytes(ledger(kCpu).peak_total()).c_str());
   return text;
 }
 
 void TrainLoop::step() {
-  const train::StepResult r = run_.step();
+  const train::StepResult r = run_->step();
   losses_.push_back(r.loss);
   seconds_.push_back(r.seconds);
   progress_.show(r.step, details(r));
@@ -111,14 +113,14 @@ void TrainLoop::step() {
                     {"loss", r.loss},
                     {"grad_norm", r.grad_norm},
                     {"learning_rate", r.learning_rate},
-                    {"tokens_per_s", double(r.tokens) / r.seconds},
+                    {"tokens_per_s", double(r.items) / r.seconds},
                     {"step_ms", 1e3 * r.seconds}}));
 }
 
 void TrainLoop::evaluate(int64_t windows, const char* when) {
   std::optional<train::Progress> long_one;  // a line of its own, if it takes seconds
   const auto begin = std::chrono::steady_clock::now();
-  evaluation_ = run_.evaluate(windows, [&](int64_t done, int64_t of) {
+  evaluation_ = run_->evaluate(windows, [&](int64_t done, int64_t of) {
     if (!long_one && std::chrono::steady_clock::now() - begin > std::chrono::seconds(1)) {
       progress_.finish();
       long_one.emplace("evaluation, window", of);
@@ -128,42 +130,42 @@ void TrainLoop::evaluate(int64_t windows, const char* when) {
   });
   long_one.reset();
   if (stop_.requested()) when = ", interrupted";
-  progress_.print(detail::concat("step ", run_.steps_done(), ": held-out loss ", evaluation_.loss,
-                                 " nats per byte over ", evaluation_.windows, " of ",
-                                 evaluation_.windows_available, " windows", when));
+  progress_.print(detail::concat("step ", run_->steps_done(), ": held-out loss ", evaluation_.loss, " ",
+                                 run_->words().unit, " over ", evaluation_.samples, " of ",
+                                 evaluation_.samples_available, " ", run_->words().samples, when));
   Json entry = Json::object({{"event", "evaluation"},
-                             {"step", run_.steps_done()},
+                             {"step", run_->steps_done()},
                              {"heldout_loss", evaluation_.loss},
-                             {"heldout_windows", evaluation_.windows},
-                             {"heldout_windows_available", evaluation_.windows_available},
-                             {"heldout_tokens", evaluation_.tokens}});
+                             {"heldout_windows", evaluation_.samples},
+                             {"heldout_windows_available", evaluation_.samples_available},
+                             {"heldout_tokens", evaluation_.items}});
   log(entry);
   evaluations_.push_back(entry);
 }
 
 void TrainLoop::save() {
-  if (command_.save.empty() || saved_at_ == run_.steps_done()) return;
-  run_.save(command_.save);
-  saved_at_ = run_.steps_done();
+  if (command_.save.empty() || saved_at_ == run_->steps_done()) return;
+  run_->save(command_.save);
+  saved_at_ = run_->steps_done();
   progress_.print(detail::concat("step ", saved_at_, ": saved ", command_.save));
 }
 
 Json TrainLoop::summary() const {
-  Json j = Json::object({{"steps", run_.steps_done()}});
+  Json j = Json::object({{"steps", run_->steps_done()}});
   if (!losses_.empty()) {
     const auto tail = std::max<int64_t>(1, int64_t(losses_.size()) / 10);
     j.set("train_loss", std::accumulate(losses_.end() - tail, losses_.end(), 0.0) / double(tail));
   }
-  if (evaluation_.windows > 0) {
+  if (evaluation_.samples > 0) {
     j.set("heldout_loss", evaluation_.loss);
-    j.set("heldout_windows", evaluation_.windows);
-    j.set("heldout_windows_available", evaluation_.windows_available);
-    j.set("heldout_tokens", evaluation_.tokens);
+    j.set("heldout_windows", evaluation_.samples);
+    j.set("heldout_windows_available", evaluation_.samples_available);
+    j.set("heldout_tokens", evaluation_.items);
   }
   if (!seconds_.empty()) {
     const size_t skipped = std::min<size_t>(5, seconds_.size() / 3);
     const double step = bench::median({seconds_.begin() + std::ptrdiff_t(skipped), seconds_.end()});
-    j.set("tokens_per_s", double(command_.run.batch * command_.run.seq) / step);
+    j.set("tokens_per_s", double(run_->items_per_step()) / step);
     j.set("step_ms", 1e3 * step);
   }
   const LedgerReport memory = ledger(kCpu).report();
@@ -174,16 +176,16 @@ Json TrainLoop::summary() const {
   j.set("evaluations", evaluations_);
   j.set("rss_peak_bytes", peak_rss_bytes() - start_rss_bytes());
   j.set("interrupted", stop_.requested());
-  j.set("run", run_.describe());
+  j.set("run", run_->describe());
   stamp(j);
   return j;
 }
 
 void TrainLoop::train() {
-  while (!run_.done() && !stop_.requested()) {
+  while (!run_->done() && !stop_.requested()) {
     step();
-    const int64_t at = run_.steps_done();
-    const bool last = run_.done();
+    const int64_t at = run_->steps_done();
+    const bool last = run_->done();
     if (command_.eval_every > 0 && at % command_.eval_every == 0 && !last)
       evaluate(parse_windows(command_.eval_windows), "");
     if (command_.save_every > 0 && at % command_.save_every == 0 && !last) save();
@@ -193,13 +195,13 @@ void TrainLoop::train() {
 // Beside --save, whose checkpoint may be the last good one. The error that is on its way matters more than
 // one here.
 void TrainLoop::save_apart() {
-  if (command_.save.empty() || run_.steps_done() == first_step_) return;
+  if (command_.save.empty() || run_->steps_done() == first_step_) return;
   const std::string place = command_.save + ".failed";
   try {
-    run_.save(place);
-    progress_.print(detail::concat("step ", run_.steps_done(), ": saved ", place));
+    run_->save(place);
+    progress_.print(detail::concat("step ", run_->steps_done(), ": saved ", place));
   } catch (const std::exception& e) {
-    progress_.print(detail::concat("step ", run_.steps_done(), ": could not be saved: ", e.what()));
+    progress_.print(detail::concat("step ", run_->steps_done(), ": could not be saved: ", e.what()));
   }
 }
 
@@ -223,22 +225,22 @@ int TrainLoop::run() {
 
 // The options of the checkpoint stand in for those that the command line does not give.
 void fill_from_checkpoint(const CLI::App& command, TrainCommand& options) {
-  const train::TextRunOptions given = options.run;
-  options.run = train::TextRun::options_of(resolve_checkpoint(options.resume));
+  const train::RunOptions given = options.run;
+  options.run = train::Run::options_of(resolve_checkpoint(options.resume));
   const auto keep = [&](const char* flag, auto member) {
     if (command.count(flag) > 0) options.run.*member = given.*member;
   };
-  keep("--text", &train::TextRunOptions::text);
-  keep("--model", &train::TextRunOptions::model);
-  keep("--optimizer", &train::TextRunOptions::optimizer);
-  keep("--schedule", &train::TextRunOptions::schedule);
-  keep("--steps", &train::TextRunOptions::steps);
-  keep("--batch", &train::TextRunOptions::batch);
-  keep("--seq", &train::TextRunOptions::seq);
-  keep("--warmup", &train::TextRunOptions::warmup);
-  keep("--clip", &train::TextRunOptions::clip);
-  keep("--dropout", &train::TextRunOptions::dropout);
-  keep("--seed", &train::TextRunOptions::seed);
+  keep("--text", &train::RunOptions::text);
+  keep("--model", &train::RunOptions::model);
+  keep("--optimizer", &train::RunOptions::optimizer);
+  keep("--schedule", &train::RunOptions::schedule);
+  keep("--steps", &train::RunOptions::steps);
+  keep("--batch", &train::RunOptions::batch);
+  keep("--seq", &train::RunOptions::seq);
+  keep("--warmup", &train::RunOptions::warmup);
+  keep("--clip", &train::RunOptions::clip);
+  keep("--dropout", &train::RunOptions::dropout);
+  keep("--seed", &train::RunOptions::seed);
 }
 
 namespace fs = std::filesystem;

@@ -25,8 +25,8 @@ class TextRunTest : public ::testing::Test {
   }
   void TearDown() override { fs::remove_all(dir_); }
 
-  TextRunOptions options() const {
-    TextRunOptions o;
+  RunOptions options() const {
+    RunOptions o;
     o.text = (dir_ / "text.txt").string();
     o.model = "demo";
     o.optimizer = "adamw:lr=1e-3";
@@ -48,9 +48,9 @@ class TextRunTest : public ::testing::Test {
     return all;
   }
 
-  std::string fault(const std::function<void(TextRunOptions&)>& change,
+  std::string fault(const std::function<void(RunOptions&)>& change,
                     const std::function<void(TextRun&)>& use = {}) const {
-    TextRunOptions o = options();
+    RunOptions o = options();
     change(o);
     try {
       TextRun run(o);
@@ -65,7 +65,7 @@ class TextRunTest : public ::testing::Test {
 };
 
 TEST_F(TextRunTest, TheLossFalls) {
-  TextRunOptions o = options();
+  RunOptions o = options();
   o.steps = 30;
   o.dropout = 0;
   o.schedule = "constant";
@@ -84,7 +84,7 @@ TEST_F(TextRunTest, TheLossFalls) {
 
 TEST_F(TextRunTest, ResumedInMidRunItEqualsTheStraightRunBitForBit) {
   for (const char* optimizer : {"adamw:lr=1e-3", "sgd:lr=0.1,momentum=0.9"}) {
-    TextRunOptions o = options();
+    RunOptions o = options();
     o.optimizer = optimizer;
     TextRun straight(o);
     while (!straight.done()) straight.step();
@@ -106,7 +106,7 @@ TEST_F(TextRunTest, ACheckpointIsAModelToStartFrom) {
   TextRun run(options());
   run.step();
   run.save(dir_ / "checkpoint");
-  TextRunOptions o = options();
+  RunOptions o = options();
   o.model = (dir_ / "checkpoint").string();
   TextRun other(o);
   EXPECT_EQ(weights(run), weights(other));
@@ -117,7 +117,7 @@ TEST_F(TextRunTest, ARunGoesOnWithoutTheFolderThatItsModelCameFrom) {
   TextRun first(options());
   first.step();
   first.save(dir_ / "origin");
-  TextRunOptions o = options();
+  RunOptions o = options();
   o.model = (dir_ / "origin").string();
   TextRun run(o);
   run.step();
@@ -135,7 +135,7 @@ TEST_F(TextRunTest, AnotherArchitectureOfTheSameSizeIsAnError) {
   Json config = Json::parse_file(dir_ / "origin" / "config.json");
   config.set("n_head", 8);
   std::ofstream(dir_ / "origin" / "config.json") << config.dump();
-  TextRunOptions o = options();
+  RunOptions o = options();
   o.model = (dir_ / "origin").string();
   TextRun other(o);
   EXPECT_THROW(other.resume(dir_ / "checkpoint"), Error);
@@ -146,15 +146,15 @@ TEST_F(TextRunTest, AnEvaluationCanBeCutShort) {
   int64_t asked = 0;
   const Evaluation all = run.evaluate(0);
   const Evaluation cut = run.evaluate(0, [&](int64_t done, int64_t of) {
-    EXPECT_EQ(of, all.windows);
+    EXPECT_EQ(of, all.samples);
     ++asked;
     return done == 0;
   });
   EXPECT_EQ(asked, 2);
-  EXPECT_EQ(cut.windows, 16);
-  EXPECT_GT(all.windows, 16);
-  EXPECT_EQ(cut.tokens, 16 * options().seq);
-  EXPECT_EQ(run.evaluate(0, [](int64_t, int64_t) { return false; }).tokens, 0);
+  EXPECT_EQ(cut.samples, 16);
+  EXPECT_GT(all.samples, 16);
+  EXPECT_EQ(cut.items, 16 * options().seq);
+  EXPECT_EQ(run.evaluate(0, [](int64_t, int64_t) { return false; }).items, 0);
 }
 
 TEST_F(TextRunTest, OtherOptionsThanTheCheckpointsAreErrorsThatNameTheField) {
@@ -164,19 +164,19 @@ TEST_F(TextRunTest, OtherOptionsThanTheCheckpointsAreErrorsThatNameTheField) {
     run.save(dir_ / "checkpoint");
   }
   const auto resume = [&](TextRun& run) { run.resume(dir_ / "checkpoint"); };
-  EXPECT_EQ(fault([](TextRunOptions&) {}, resume), "");
-  EXPECT_NE(fault([](TextRunOptions& o) { o.batch = 3; }, resume).find("batch was 2, this run has 3"),
+  EXPECT_EQ(fault([](RunOptions&) {}, resume), "");
+  EXPECT_NE(fault([](RunOptions& o) { o.batch = 3; }, resume).find("batch was 2, this run has 3"),
             std::string::npos);
-  EXPECT_NE(fault([](TextRunOptions& o) { o.seq = 8; }, resume).find("seq was 16"), std::string::npos);
-  EXPECT_NE(fault([](TextRunOptions& o) { o.optimizer = "sgd"; }, resume).find("optimizer was"),
+  EXPECT_NE(fault([](RunOptions& o) { o.seq = 8; }, resume).find("seq was 16"), std::string::npos);
+  EXPECT_NE(fault([](RunOptions& o) { o.optimizer = "sgd"; }, resume).find("optimizer was"),
             std::string::npos);
-  EXPECT_NE(fault([](TextRunOptions& o) { o.optimizer = "adamw:lr=2e-3"; }, resume).find("optimizer was"),
+  EXPECT_NE(fault([](RunOptions& o) { o.optimizer = "adamw:lr=2e-3"; }, resume).find("optimizer was"),
             std::string::npos);
-  EXPECT_NE(fault([](TextRunOptions& o) { o.model = "small"; }, resume).find("parameters was"),
+  EXPECT_NE(fault([](RunOptions& o) { o.model = "small"; }, resume).find("parameters was"),
             std::string::npos);
-  EXPECT_NE(fault([](TextRunOptions& o) { o.dropout = 0; }, resume).find("dropout was"), std::string::npos);
+  EXPECT_NE(fault([](RunOptions& o) { o.dropout = 0; }, resume).find("dropout was"), std::string::npos);
   std::ofstream(dir_ / "text.txt", std::ios::app) << "one line more\n";
-  EXPECT_NE(fault([](TextRunOptions&) {}, resume).find("text_hash was"), std::string::npos);
+  EXPECT_NE(fault([](RunOptions&) {}, resume).find("text_hash was"), std::string::npos);
 }
 
 TEST_F(TextRunTest, ADifferentNumberOfThreadsIsWarnedOf) {
@@ -213,17 +213,16 @@ TEST_F(TextRunTest, DamagedCheckpointsAreErrorsAndChangeNothing) {
 }
 
 TEST_F(TextRunTest, BadOptionsAreErrorsThatNameThem) {
-  EXPECT_NE(fault([](TextRunOptions& o) { o.steps = 0; }).find("steps 0"), std::string::npos);
-  EXPECT_NE(fault([](TextRunOptions& o) { o.batch = 0; }).find("batch 0"), std::string::npos);
-  EXPECT_NE(fault([](TextRunOptions& o) { o.dropout = 1; }).find("dropout 1"), std::string::npos);
-  EXPECT_NE(fault([](TextRunOptions& o) { o.clip = -1; }).find("clip -1"), std::string::npos);
-  EXPECT_NE(fault([](TextRunOptions& o) { o.warmup = 7; }).find("warm-up of 7"), std::string::npos);
-  EXPECT_NE(fault([](TextRunOptions& o) { o.seq = 257; }).find("exceeds the 256 positions"),
+  EXPECT_NE(fault([](RunOptions& o) { o.steps = 0; }).find("steps 0"), std::string::npos);
+  EXPECT_NE(fault([](RunOptions& o) { o.batch = 0; }).find("batch 0"), std::string::npos);
+  EXPECT_NE(fault([](RunOptions& o) { o.dropout = 1; }).find("dropout 1"), std::string::npos);
+  EXPECT_NE(fault([](RunOptions& o) { o.clip = -1; }).find("clip -1"), std::string::npos);
+  EXPECT_NE(fault([](RunOptions& o) { o.warmup = 7; }).find("warm-up of 7"), std::string::npos);
+  EXPECT_NE(fault([](RunOptions& o) { o.seq = 257; }).find("exceeds the 256 positions"), std::string::npos);
+  EXPECT_NE(fault([](RunOptions& o) { o.model = "gpt3"; }).find("gpt3"), std::string::npos);
+  EXPECT_NE(fault([](RunOptions& o) { o.optimizer = "adamw:lr=-1"; }).find("learning rate -1"),
             std::string::npos);
-  EXPECT_NE(fault([](TextRunOptions& o) { o.model = "gpt3"; }).find("gpt3"), std::string::npos);
-  EXPECT_NE(fault([](TextRunOptions& o) { o.optimizer = "adamw:lr=-1"; }).find("learning rate -1"),
-            std::string::npos);
-  EXPECT_NE(fault([](TextRunOptions& o) { o.text = "/nowhere"; }).find("/nowhere"), std::string::npos);
+  EXPECT_NE(fault([](RunOptions& o) { o.text = "/nowhere"; }).find("/nowhere"), std::string::npos);
 }
 
 }  // namespace

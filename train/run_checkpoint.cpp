@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Saving a text run and going on with it.
+// Saving a run and going on with it.
 #include "tare/core/checkpoint_dir.h"
 #include "tare/core/file_writer.h"
 #include "tare/core/isa.h"
 #include "tare/core/parallel.h"
 #include "tare/core/safetensors.h"
 #include "tare/core/version.h"
-#include "tare/train/text_run.h"
+#include "tare/train/run.h"
 
 namespace tare::train {
 namespace {
@@ -15,9 +15,17 @@ constexpr const char* kStateFile = "trainer_state.json";
 constexpr const char* kOptimizerFile = "optimizer.safetensors";
 constexpr int64_t kFormat = 1;
 
-// What a resumed run must share with the one that was saved, or it would be another run.
-constexpr const char* kFixed[] = {"text_hash", "parameters", "optimizer", "schedule", "steps", "batch",
-                                  "seq",       "warmup",     "clip",      "dropout",  "seed"};
+// What a resumed run of any task must share with the one that was saved, or it would be another run.
+constexpr const char* kFixed[] = {"parameters", "optimizer", "schedule", "steps", "batch",
+                                  "warmup",     "clip",      "dropout",  "seed"};
+
+std::string drawn_field(const TaskWords& words) { return std::string(words.samples) + "_drawn"; }
+
+// Checkpoints of format 1 that do not say are of texts.
+std::string task_of(const Json& run) {
+  const Json* task = run.find("task");
+  return task ? task->as_string() : "text";
+}
 
 Json read_state(const std::filesystem::path& folder) {
   Json state = Json::parse_file(folder / kStateFile);
@@ -28,27 +36,27 @@ Json read_state(const std::filesystem::path& folder) {
 
 }  // namespace
 
-void TextRun::save(const std::filesystem::path& dir) {
+void Run::save(const std::filesystem::path& dir) {
   Json run = describe();
-  run.set("text", std::filesystem::absolute(options_.text).string());  // found from any working folder
+  make_paths_absolute(run);
   Json state = Json::object({{"format", kFormat},
                              {"tare", version()},
                              {"global_step", steps_done()},
-                             {"windows_drawn", steps_done() * options_.batch},
+                             {drawn_field(words()), steps_done() * options_.batch},
                              {"isa", std::string(name_of(active_isa()))},
                              {"threads", num_threads()},
                              {"run", run}});
   write_checkpoint(dir, [&](const std::filesystem::path& folder) {
-    model_->save_pretrained(folder);
+    save_model(folder);
     save_safetensors(folder / kOptimizerFile, optimizer_->state(), optimizer_->metadata());
     write_file(folder / kStateFile, state.dump(2) + "\n");
   });
 }
 
-TextRunOptions TextRun::options_of(const std::filesystem::path& dir) {
+RunOptions Run::options_of(const std::filesystem::path& dir) {
   const Json state = read_state(resolve_checkpoint(dir));
   const Json& run = state.at("run");
-  TextRunOptions o;
+  RunOptions o;
   o.text = run.at("text").as_string();
   o.model = run.at("model").as_string();
   o.optimizer = run.at("optimizer").as_string();
@@ -63,32 +71,33 @@ TextRunOptions TextRun::options_of(const std::filesystem::path& dir) {
   return o;
 }
 
-std::vector<std::string> TextRun::resume(const std::filesystem::path& dir) {
+std::vector<std::string> Run::resume(const std::filesystem::path& dir) {
   const std::filesystem::path folder = resolve_checkpoint(dir);
   verify_checkpoint(folder);
   const Json state = read_state(folder);
   const Json mine = describe(), &saved = state.at("run");
-  for (const char* field : kFixed)
+  TARE_CHECK(task_of(saved) == words().task, "resume ", dir, ": task was ", task_of(saved), ", this run has ",
+             words().task);
+  std::vector<const char*> fields = fixed_fields();
+  fields.insert(fields.end(), std::begin(kFixed), std::end(kFixed));
+  for (const char* field : fields)
     TARE_CHECK(saved.at(field) == mine.at(field), "resume ", dir, ": ", field, " was ",
                saved.at(field).dump(), ", this run has ", mine.at(field).dump());
-
-  const auto config = nn::Gpt2Config::from_file(folder / "config.json");
-  TARE_CHECK(config == model_->config(), "resume ", dir, ": model was ", config.to_json().dump(),
-             ", this run has ", model_->config().to_json().dump());
+  const Json was = architecture_in(folder), is = architecture();
+  TARE_CHECK(was == is, "resume ", dir, ": model was ", was.dump(), ", this run has ", is.dump());
 
   const SafetensorsFile optimizer(folder / kOptimizerFile);
   optim::NamedTensors tensors;
   for (const SafetensorsEntry& entry : optimizer.entries())
     tensors.emplace_back(entry.name, optimizer.tensor(entry.name));
-  model_->load_pretrained(folder);
+  load_model(folder);
   optimizer_->load(tensors, optimizer.metadata());
   TARE_CHECK(steps_done() == state.at("global_step").as_int(), "resume ", dir, ": the optimizer made ",
              steps_done(), " updates, the run ", state.at("global_step").as_int());
-  loader_ = std::make_unique<data::TextLoader>(*text_, options_.batch, options_.seq, options_.seed,
-                                               state.at("windows_drawn").as_int());
-  TARE_CHECK(state.at("windows_drawn").as_int() == steps_done() * options_.batch, "resume ", dir,
-             ": windows_drawn is ", state.at("windows_drawn").as_int(), " after ", steps_done(),
-             " updates of ", options_.batch);
+  const std::string drawn = drawn_field(words());
+  TARE_CHECK(state.at(drawn).as_int() == steps_done() * options_.batch, "resume ", dir, ": ", drawn, " is ",
+             state.at(drawn).as_int(), " after ", steps_done(), " updates of ", options_.batch);
+  seek(steps_done());
   std::vector<std::string> warnings;
   const auto warn = [&warnings](const char* what, const std::string& was, const std::string& now) {
     if (was != now)
