@@ -3,6 +3,7 @@ find_package(Threads REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(benchmark REQUIRED)
+find_package(ZLIB REQUIRED)
 
 set(TARE_HAS_ONEDNN OFF)
 if(NOT TARE_ONEDNN STREQUAL "OFF")

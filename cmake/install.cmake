@@ -26,7 +26,7 @@ install(FILES "${PROJECT_BINARY_DIR}/package/tareConfig.cmake" "${PROJECT_BINARY
               "${PROJECT_SOURCE_DIR}/cmake/FindOneDNN.cmake" DESTINATION "${package_dir}")
 
 # How a program outside CMake's targets is compiled and linked against this build: the docs' snippets are.
-set(snippet_libraries "$<TARGET_FILE:tare>" -Wl,-rpath,$<TARGET_FILE_DIR:tare> -pthread -ldl)
+set(snippet_libraries "$<TARGET_FILE:tare>" -Wl,-rpath,$<TARGET_FILE_DIR:tare> -pthread -ldl -lz)
 if(TARE_HAS_ONEDNN)
   list(APPEND snippet_libraries "${OneDNN_LIBRARY}")
 endif()

@@ -10,14 +10,9 @@
 
 #include "tare/core/mapped_file.h"
 #include "tare/core/tensor.h"
+#include "tare/data/order.h"
 
 namespace tare::data {
-
-// Part of a text, in bytes: [begin, end).
-struct Span {
-  int64_t begin = 0, end = 0;
-  int64_t size() const { return end - begin; }
-};
 
 // Copies share the mapping. Thread-safe.
 class TextDataset {
@@ -65,16 +60,12 @@ class WindowSampler {
   int64_t windows_ = 1;
 };
 
-// A bijection of [0, n) that looks random: position of `index` under `key` (a Feistel network of four Philox
-// rounds over the next power of four, walked until it lands inside).
-int64_t permuted(int64_t index, int64_t n, uint64_t key);
-
 // All windows of a span without overlap, for evaluation: number i begins at i * seq; the last may be shorter.
 struct EvaluationWindows {
   EvaluationWindows(Span span, int64_t seq);
   int64_t count = 0;
   // The number of the k-th of `chosen` windows spread evenly.
-  int64_t spread(int64_t k, int64_t chosen) const { return int64_t(__int128(k) * count / chosen); }
+  int64_t spread(int64_t k, int64_t chosen) const { return data::spread(k, chosen, count); }
 
   Span span;
   int64_t seq;

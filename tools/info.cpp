@@ -6,6 +6,7 @@
 #include "tare/bench/roof.h"
 #include "tare/core/devices.h"
 #include "tare/core/machine.h"
+#include "tare/data/byte_reader.h"
 #include "tare/kernels/libraries.h"
 #include "tare/tools/commands.h"
 #include "tare/train/progress.h"
@@ -34,6 +35,7 @@ void print_text(const Json& j, const Machine& m) {
   std::printf("%s\n", why_no_cuda().empty() ? "" : ("; no CUDA: " + why_no_cuda()).c_str());
   for (const auto& library : kernels::libraries())
     std::printf("%-11s %s, for %s\n", library.name.c_str(), library.version.c_str(), library.purpose.c_str());
+  std::printf("%-11s %s, for gzip files\n", "zlib", data::version_of_zlib().c_str());
   if (!j.find("roofs")) return;
   const Json& r = j.at("roofs");
   std::printf(

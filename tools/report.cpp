@@ -9,6 +9,7 @@
 #include "tare/core/machine.h"
 #include "tare/core/parallel.h"
 #include "tare/core/version.h"
+#include "tare/data/byte_reader.h"
 #include "tare/kernels/libraries.h"
 #include "tare/tools/commands.h"
 
@@ -26,6 +27,7 @@ Json describe_machine() {
   const Machine m = this_machine();
   Json libraries = Json::object();
   for (const auto& library : kernels::libraries()) libraries.set(library.name, library.version);
+  libraries.set("zlib", data::version_of_zlib());
   return Json::object({
       {"cpu", m.cpu},
       {"cores", m.cores},

@@ -26,6 +26,7 @@ MAY_INCLUDE = {
 HOMES = [
     (r"cuda.*\.h|cublas.*|cudnn.*|device_launch_parameters\.h|mma\.h", ("kernels/cuda/", "core/cuda/", "tests/simt/")),
     (r"nlohmann/.*", ("core/json_parse.cpp", "core/safetensors_header.cpp")),
+    (r"zlib\.h", ("data/", "tests/")),
     (r"omp\.h", ("core/parallel.cpp",)),
     (r"(oneapi/dnnl/)?dnnl.*", ("kernels/", "tests/", "bench/", "tools/")),
     (r"CLI/.*", ("tools/", "bench/", "examples/")),
