@@ -19,6 +19,7 @@
 namespace tare::train {
 
 struct RunOptions {
+  std::string task;                 // text or images; "": that of the model
   std::string model = "demo";       // preset, or a folder whose weights the run starts from
   std::string optimizer = "adamw";  // as text: "adamw:lr=1e-3,beta2=0.95"
   std::string schedule = "cosine";  // constant, linear or cosine, down to 0
@@ -32,6 +33,11 @@ struct RunOptions {
   // Of texts alone.
   std::string text;   // file or folder
   int64_t seq = 128;  // tokens per sequence
+
+  // Of images alone.
+  std::string data;     // folder; "" or "synthetic": images made for the model
+  int64_t epochs = 0;   // over the training images, which give the steps; 0: as many steps as said above
+  std::string augment;  // "shift:2"
 };
 
 struct StepResult {

@@ -57,17 +57,24 @@ RunOptions Run::options_of(const std::filesystem::path& dir) {
   const Json state = read_state(resolve_checkpoint(dir));
   const Json& run = state.at("run");
   RunOptions o;
-  o.text = run.at("text").as_string();
+  o.task = task_of(run);
   o.model = run.at("model").as_string();
   o.optimizer = run.at("optimizer").as_string();
   o.schedule = run.at("schedule").as_string();
   o.steps = run.at("steps").as_int();
   o.batch = run.at("batch").as_int();
-  o.seq = run.at("seq").as_int();
   o.warmup = run.at("warmup").as_int();
   o.clip = run.at("clip").as_double();
   o.dropout = run.at("dropout").as_double();
   o.seed = run.at("seed").as_uint();
+  if (o.task == "text") {
+    o.text = run.at("text").as_string();
+    o.seq = run.at("seq").as_int();
+  } else {
+    o.data = run.at("data").as_string();
+    o.epochs = run.at("epochs").as_int();
+    o.augment = run.at("augment").as_string();
+  }
   return o;
 }
 
