@@ -99,8 +99,9 @@ TEST_P(CheckpointDir, AKillAtAnyMomentLeavesThePreviousOrTheNextWhole) {
   ASSERT_EQ(whole->exit_code, 0);
   ASSERT_EQ(version_of(dir_), 2);
 
+  // A save that follows a killed one has what that left behind to remove and so stops more often.
   std::vector<int64_t> moments;
-  for (int64_t stop = 0; stop < whole->stops; ++stop) moments.push_back(stop);
+  for (int64_t stop = 0; stop < (test::all_cases() ? 4 : 1) * whole->stops; ++stop) moments.push_back(stop);
   if (!test::all_cases()) {
     std::shuffle(moments.begin(), moments.end(), std::mt19937_64(1337));
     moments.resize(std::min<size_t>(moments.size(), 20));
@@ -118,6 +119,7 @@ TEST_P(CheckpointDir, AKillAtAnyMomentLeavesThePreviousOrTheNextWhole) {
     ASSERT_TRUE(after == before || after == next) << after;
     outcomes.insert(after - before);
     next = after + 1;
+    if (test::all_cases() && !run->killed) break;
   }
   EXPECT_GE(outcomes.size(), 2u) << "no kill came before the swap, or none after it";
   save(dir_, next, GetParam());

@@ -2,6 +2,7 @@
 // Matrix products: plain, strided, batched with broadcasting, against the reference.
 #include "tare/kernels/matmul.h"
 
+#include <atomic>
 #include <csignal>
 #include <string>
 
@@ -111,7 +112,7 @@ class Alarms {
     action.sa_handler = [](int) {
       volatile char frame[3000];
       for (size_t i = 0; i < sizeof frame; ++i) frame[i] = 0x5a;
-      arrived = arrived + (frame[7] == 0x5a);
+      if (frame[7] == 0x5a) arrived.fetch_add(1, std::memory_order_relaxed);
     };
     action.sa_flags = SA_RESTART;
     sigaction(SIGALRM, &action, &before_);
@@ -121,7 +122,7 @@ class Alarms {
     set_interval(0);
     sigaction(SIGALRM, &before_, nullptr);
   }
-  static inline volatile std::sig_atomic_t arrived = 0;
+  static inline std::atomic<int> arrived = 0;  // a worker may get the signal before it blocks it
 
  private:
   static void set_interval(int us) {
