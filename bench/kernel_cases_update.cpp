@@ -21,8 +21,7 @@ struct Parameters {
                            .updates = count.mutable_data<int64_t>(),
                            .numel = numel,
                            .weight_decay = 0.01};
-      if (states > 0) entry.state1 = one();
-      if (states > 1) entry.state2 = one();
+      for (int k = 0; k < states; ++k) entry.states[k] = one();
       entries.push_back(entry);
     };
     add(kVocabulary * kWidth);

@@ -13,7 +13,7 @@ struct AdamWArgs {
   double eps = 1e-8;
 };
 
-// One update of every entry (param, grad, state1 = exp_avg, state2 = exp_avg_sq), torch's order: the old
+// One update of every entry (param, grad, states = exp_avg, exp_avg_sq), torch's order: the old
 // parameter decays, then moves. Learning rate, clip coefficient and loss scale come from `state`; when its
 // found_inf is not 0 nothing changes. The bias corrections are those of the entry's own count of updates,
 // which count_update() raises afterwards. States are f32, f64 for f64 parameters; arithmetic is theirs.

@@ -8,6 +8,17 @@
 
 namespace tare::kernels {
 
+// Every entry has its parameter, gradient, count of updates and its first `states` states.
+inline void check_pointers(const char* op, const TensorTable& table, int states) {
+  if (table.device().is_meta()) return;
+  for (const TensorEntry& e : table.host()) {
+    bool whole = e.updates && (e.numel == 0 || (e.param && e.grad));
+    for (int k = 0; k < states && e.numel > 0; ++k) whole = whole && e.states[k];
+    TARE_CHECK(whole, op, ": entry ", &e - table.host().data(), " of the table lacks a pointer");
+  }
+}
+
+// For kernels whose states have the type that the update is computed in.
 inline void check_update(const char* op, const TensorTable& table, const Tensor& state, int states) {
   check_same_shape(op, "state", state, {int64_t(sizeof(StepState))});
   check_same_dtype(op, "state", state, DType::u8);
@@ -18,11 +29,7 @@ inline void check_update(const char* op, const TensorTable& table, const Tensor&
              wide ? "f64" : "f32");
   TARE_CHECK(table.grad_dtype() == table.state_dtype(), op, ": gradients are ", table.grad_dtype(),
              ", expected ", table.state_dtype());
-  if (table.device().is_meta()) return;
-  for (const TensorEntry& e : table.host())
-    TARE_CHECK(e.updates && (e.numel == 0 ||
-                             (e.param && e.grad && (states < 1 || e.state1) && (states < 2 || e.state2))),
-               op, ": entry ", &e - table.host().data(), " of the table lacks a pointer");
+  check_pointers(op, table, states);
 }
 
 }  // namespace tare::kernels

@@ -8,16 +8,21 @@
 
 namespace tare {
 
-// One parameter with its gradient and states; pointers into its device's memory, all with `numel` elements.
+// One parameter with its gradient and states; pointers into its device's memory.
 struct TensorEntry {
+  static constexpr int kStates = 4;
+
   void* param = nullptr;
   const void* grad = nullptr;
-  void* state1 = nullptr;  // exp_avg of Adam, momentum_buffer of SGD; may be null where an optimizer has none
-  void* state2 = nullptr;  // exp_avg_sq of Adam
+  void* states[kStates] = {};  // in the order that the optimizer's kernel names; null where there is none
   int64_t* updates = nullptr;  // how many this parameter has had, in its device's memory; count_update() adds
+  // What a kernel leaves for its next call so as not to compute it again; NaN: not known. Null where a kernel
+  // leaves nothing.
+  double* carried = nullptr;
   int64_t numel = 0;
-  int64_t first = 0;     // elements of the table before this one
-  double lr_factor = 1;  // on the learning rate of the step
+  int64_t rows = 0, cols = 0;  // as the optimizer factors it: numel / (rows cols) matrices; 0: it does not
+  int64_t first = 0;           // elements of the table before this one
+  double lr_factor = 1;        // on the learning rate of the step
   double weight_decay = 0;
 
   bool operator==(const TensorEntry&) const = default;

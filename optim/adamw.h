@@ -22,10 +22,10 @@ class AdamW : public Optimizer {
 
   std::string name() const override { return "adamw"; }
   std::string settings() const override;
-  const char* kernel_name() const override { return "adamw_update"; }
+  std::vector<std::string> kernel_names() const override { return {"adamw_update"}; }
 
  private:
-  void update(const TensorTable& table, const Tensor& step_state) override;
+  void update(int kernel, const TensorTable& table, Tensor& scratch, const Tensor& step_state) override;
   AdamWOptions options_;
 };
 

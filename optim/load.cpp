@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reading an optimizer's states back.
 #include <charconv>
+#include <cmath>
 
 #include "tare/kernels/step.h"
 #include "tare/optim/optimizer.h"
@@ -56,27 +57,27 @@ void Optimizer::load(const NamedTensors& state, const Metadata& metadata) {
     counts.push_back(count_field(step_key, field(metadata, step_key)));
     TARE_CHECK(counts[i] <= step.update, "optimizer state: ", step_key, " is ", counts[i], ", more than the ",
                step.update, " updates of the run");
-    const auto key_of = [&](size_t k) { return params_[i].name() + "." + state_names_[k]; };
+    const auto& specs = slots_[i].layout.states;
+    const auto key_of = [&](const StateSpec& spec) { return params_[i].name() + "." + spec.name; };
     // A parameter that was in no update may have states, of a step that was skipped, or none; never some.
     bool expected = counts[i] > 0;
-    for (size_t k = 0; k < state_names_.size(); ++k) expected = expected || given.contains(key_of(k));
-    for (size_t k = 0; k < state_names_.size(); ++k) {
-      const std::string key = key_of(k);
+    for (const StateSpec& spec : specs) expected = expected || given.contains(key_of(spec));
+    for (const StateSpec& spec : specs) {
+      const std::string key = key_of(spec);
       const auto it = given.find(key);
       TARE_CHECK(it != given.end() || !expected, "optimizer state: \"", key, "\" is missing");
       chosen[i].push_back(it == given.end() ? Tensor() : it->second);
       if (it == given.end()) continue;
-      const DType dtype = params_[i].dtype() == DType::f64 ? DType::f64 : DType::f32;
-      TARE_CHECK(it->second.shape() == params_[i].shape() && it->second.dtype() == dtype,
-                 "optimizer state: \"", key, "\" is ", it->second.shape(), " of ", it->second.dtype(),
-                 ", expected ", params_[i].shape(), " of ", dtype);
+      TARE_CHECK(it->second.shape() == spec.shape && it->second.dtype() == spec.dtype, "optimizer state: \"",
+                 key, "\" is ", it->second.shape(), " of ", it->second.dtype(), ", expected ", spec.shape,
+                 " of ", spec.dtype);
       given.erase(it);
     }
   }
   TARE_CHECK(given.empty(), "optimizer state: \"", given.begin()->first,
              "\" belongs to no parameter of this run");
   for (size_t i = 0; i < params_.size(); ++i)
-    for (size_t k = 0; k < state_names_.size(); ++k) {
+    for (size_t k = 0; k < slots_[i].states.size(); ++k) {
       Tensor& own = slots_[i].states[k];
       if (!chosen[i][k].defined()) {
         own = {};
@@ -86,6 +87,7 @@ void Optimizer::load(const NamedTensors& state, const Metadata& metadata) {
       }
     }
   copy(Tensor::from_vector(counts, counts_.shape()), counts_);
+  if (carried_.defined()) fill(carried_, NAN);
   kernels::write_step_state(step_state_, step);
   last_.reset();
 }

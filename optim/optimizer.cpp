@@ -15,8 +15,6 @@ namespace {
 
 constexpr const char* kVersion = "2";  // of the layout of states and metadata
 
-DType state_dtype_of(const Var& v) { return v.dtype() == DType::f64 ? DType::f64 : DType::f32; }
-
 // Addresses only: meta tensors have none, and reading a parameter is no write.
 void* address_of(const Tensor& t) {
   return !t.defined() || t.device().is_meta() ? nullptr : const_cast<void*>(t.raw());
@@ -37,14 +35,22 @@ std::string describe(double lr_factor, double weight_decay) {
 
 }  // namespace
 
+DType wide_dtype_of(const Var& param) { return param.dtype() == DType::f64 ? DType::f64 : DType::f32; }
+
+StateLayout full_states(const Var& param, const std::vector<std::string>& names) {
+  StateLayout layout;
+  for (const std::string& name : names) layout.states.push_back({name, param.shape(), wide_dtype_of(param)});
+  return layout;
+}
+
 Optimizer::Optimizer(const std::vector<ParamGroup>& groups, double lr, double weight_decay,
-                     std::vector<std::string> states)
-    : state_names_(std::move(states)) {
+                     const LayoutOf& layout_of) {
   TARE_CHECK(std::isfinite(lr) && lr >= 0, "optimizer: learning rate ", lr,
              " must be finite and not negative");
   weight_decay_of({}, weight_decay);
   schedule_.peak = lr;
   std::set<std::string> names;
+  bool carries = false;
   for (const ParamGroup& group : groups) {
     const double decay = weight_decay_of(group, weight_decay);
     TARE_CHECK(std::isfinite(group.lr_factor) && group.lr_factor >= 0, "optimizer: lr_factor ",
@@ -59,15 +65,22 @@ Optimizer::Optimizer(const std::vector<ParamGroup>& groups, double lr, double we
       TARE_CHECK(params_.empty() || p.device() == params_[0].device(), "optimizer: parameter \"", p.name(),
                  "\" is on ", p.device(), ", others on ", params_[0].device());
       params_.push_back(p);
-      slots_.push_back({group.lr_factor, decay, text, std::vector<Tensor>(state_names_.size())});
+      Slot slot = {group.lr_factor, decay, text, layout_of(p, group), {}, 0};
+      slot.states.resize(slot.layout.states.size());
+      carries = carries || slot.layout.carried;
+      slots_.push_back(std::move(slot));
     }
   }
   TARE_CHECK(!params_.empty(), "optimizer: no parameters");
   const OpScope op("optimizer");
   const Device device = params_[0].device();
   step_state_ = kernels::make_step_state(device);
-  counts_ = Tensor::zeros({int64_t(params_.size())}, {DType::i64, device, Category::workspace});
+  const Shape each = {int64_t(params_.size())};
+  counts_ = Tensor::zeros(each, {DType::i64, device, Category::workspace});
+  if (carries) carried_ = Tensor::full(each, NAN, {DType::f64, device, Category::workspace});
 }
+
+int64_t Optimizer::scratch_bytes(int, const TensorTable&) const { return 0; }
 
 void Optimizer::set_schedule(const LrSchedule& schedule) {
   LrSchedule s = schedule;
@@ -90,7 +103,8 @@ double Optimizer::learning_rate() const { return learning_rate_at(schedule_, upd
 
 int64_t Optimizer::state_bytes() const {
   int64_t bytes = 0;
-  for (const Var& p : params_) bytes += p.numel() * size_of(state_dtype_of(p)) * int64_t(state_names_.size());
+  for (const Slot& slot : slots_)
+    for (const StateSpec& spec : slot.layout.states) bytes += spec.shape.numel() * size_of(spec.dtype);
   return bytes;
 }
 
@@ -100,59 +114,92 @@ void Optimizer::zero_grad(bool keep_memory) {
 
 void Optimizer::make_state(size_t i, size_t k) {
   Tensor& state = slots_[i].states[k];
+  const StateSpec& spec = slots_[i].layout.states[k];
   if (!state.defined())
-    state = Tensor::zeros(params_[i].shape(),
-                          {state_dtype_of(params_[i]), params_[i].device(), Category::optimizer_state});
+    state = Tensor::zeros(spec.shape, {spec.dtype, params_[i].device(), Category::optimizer_state});
 }
 
-// Parameters with a gradient, grouped by the dtypes of parameter and gradient; each group is one kernel call.
-std::vector<std::vector<size_t>> Optimizer::active_by_dtype() const {
-  std::map<std::pair<DType, DType>, std::vector<size_t>> by_dtype;
+// Parameters with a gradient, grouped by what shares a call.
+std::vector<Optimizer::Call> Optimizer::active_calls() const {
+  std::map<CallKey, std::vector<size_t>> by_key;
   for (size_t i = 0; i < params_.size(); ++i)
     if (const Tensor grad = params_[i].grad(); grad.defined())
-      by_dtype[{params_[i].dtype(), grad.dtype()}].push_back(i);
-  std::vector<std::vector<size_t>> groups;
-  for (auto& [dtypes, members] : by_dtype) groups.push_back(std::move(members));
-  return groups;
+      by_key[{slots_[i].layout.kernel, params_[i].dtype(), grad.dtype()}].push_back(i);
+  std::vector<Call> calls;
+  for (auto& [key, members] : by_key) calls.push_back({key, std::move(members)});
+  return calls;
 }
 
-const TensorTable& Optimizer::table_of(const std::vector<size_t>& members) {
+const TensorTable& Optimizer::table_of(const Call& call) {
   std::vector<TensorEntry> entries;
   auto* counts = static_cast<int64_t*>(address_of(counts_));
-  for (size_t i : members) {
+  auto* carried = static_cast<double*>(address_of(carried_));
+  for (size_t i : call.members) {
     const Slot& slot = slots_[i];
     TensorEntry e;
     e.param = address_of(params_[i].value());
     e.grad = address_of(params_[i].grad());
-    if (slot.states.size() > 0) e.state1 = address_of(slot.states[0]);
-    if (slot.states.size() > 1) e.state2 = address_of(slot.states[1]);
+    for (size_t k = 0; k < slot.states.size(); ++k) e.states[k] = address_of(slot.states[k]);
     if (counts) e.updates = counts + i;
+    if (carried && slot.layout.carried) e.carried = carried + i;
     e.numel = params_[i].numel();
+    e.rows = slot.layout.rows;
+    e.cols = slot.layout.cols;
     e.lr_factor = slot.lr_factor;
     e.weight_decay = slot.weight_decay;
     entries.push_back(e);
   }
-  const Var& first = params_[members.front()];
-  const DType grad = first.grad().dtype();
-  Cached& cached = tables_[{first.dtype(), grad}];
+  Cached& cached = tables_[call.key];
   if (cached.entries != entries) {
+    const size_t first = call.members.front();
+    const auto& states = slots_[first].layout.states;
+    const DType state = states.empty() ? wide_dtype_of(params_[first]) : states[0].dtype;
     cached.entries = entries;
     cached.table =
-        TensorTable(std::move(entries), first.dtype(), grad, state_dtype_of(first), first.device());
+        TensorTable(std::move(entries), call.key.param, call.key.grad, state, params_[first].device());
   }
   return cached.table;
 }
 
-void Optimizer::find_norm(const std::vector<const TensorTable*>& tables, double max_norm) {
+void Optimizer::reserve(Tensor& scratch, int64_t bytes) {
+  if (!scratch.defined() || scratch.nbytes() < bytes)
+    scratch = Tensor::empty({bytes}, {DType::u8, params_[0].device(), Category::workspace});
+}
+
+// What a kernel left of a parameter is of the values that it had then.
+void Optimizer::forget_carried(const std::vector<Call>& calls) {
+  if (!carried_.defined()) return;
+  bool written = false;
+  for (const Call& call : calls)
+    for (size_t i : call.members) written = written || params_[i].value().version() != slots_[i].version_left;
+  if (written) fill(carried_, NAN);
+}
+
+void Optimizer::find_norm(const std::vector<Call>& calls, double max_norm) {
   int64_t bytes = 0, index = 0;
-  for (const TensorTable* table : tables) bytes = std::max(bytes, kernels::grad_norm_scratch_bytes(*table));
-  if (!norm_scratch_.defined() || norm_scratch_.nbytes() < bytes)
-    norm_scratch_ = Tensor::empty({bytes}, {DType::u8, params_[0].device(), Category::workspace});
-  for (const TensorTable* table : tables) {
-    kernels::grad_norm(*table, index, norm_scratch_, step_state_);
-    index += table->count();
+  for (const Call& call : calls) bytes = std::max(bytes, kernels::grad_norm_scratch_bytes(*call.table));
+  reserve(norm_scratch_, bytes);
+  for (const Call& call : calls) {
+    kernels::grad_norm(*call.table, index, norm_scratch_, step_state_);
+    index += call.table->count();
   }
   kernels::finish_grad_norm(max_norm, step_state_);
+}
+
+void Optimizer::run_updates(const std::vector<Call>& calls) {
+  int64_t bytes = 0;
+  for (const Call& call : calls) bytes = std::max(bytes, scratch_bytes(call.key.kernel, *call.table));
+  reserve(update_scratch_, bytes);
+  for (const Call& call : calls) {
+    update(call.key.kernel, *call.table, update_scratch_, step_state_);
+    kernels::count_update(*call.table, step_state_);
+  }
+  // Whether or not it stepped, which only the device knows.
+  for (const Call& call : calls)
+    for (size_t i : call.members) {
+      params_[i].mutable_value().bump_version();
+      slots_[i].version_left = params_[i].value().version();
+    }
 }
 
 StepHandle Optimizer::step(const StepOptions& options) {
@@ -160,27 +207,21 @@ StepHandle Optimizer::step(const StepOptions& options) {
   settle();
   TARE_CHECK(std::isfinite(options.max_grad_norm) && options.max_grad_norm >= 0, "step: max_grad_norm ",
              options.max_grad_norm, " must be finite and not negative");
-  const auto groups = active_by_dtype();
-  TARE_CHECK(!groups.empty(), "step: no parameter has a gradient; call backward() first");
-  std::vector<const TensorTable*> tables;
+  auto calls = active_calls();
+  TARE_CHECK(!calls.empty(), "step: no parameter has a gradient; call backward() first");
   std::vector<std::string> names;
-  for (const auto& members : groups) {
-    for (size_t i : members) {
-      for (size_t k = 0; k < state_names_.size(); ++k) make_state(i, k);
+  for (Call& call : calls) {
+    for (size_t i : call.members) {
+      for (size_t k = 0; k < slots_[i].states.size(); ++k) make_state(i, k);
       names.push_back(params_[i].name());
     }
-    tables.push_back(&table_of(members));
+    call.table = &table_of(call);
   }
+  forget_carried(calls);
   kernels::begin_step(schedule_, step_state_);
-  find_norm(tables, options.max_grad_norm);
-  for (const TensorTable* table : tables) {
-    update(*table, step_state_);
-    kernels::count_update(*table, step_state_);
-  }
+  find_norm(calls, options.max_grad_norm);
+  run_updates(calls);
   kernels::end_step(step_state_);
-  // Whether or not it stepped, which only the device knows.
-  for (const auto& members : groups)
-    for (size_t i : members) params_[i].mutable_value().bump_version();
   last_ = std::make_shared<StepInFlight>(step_state_, std::move(names), options.nonfinite);
   return StepHandle(last_);
 }
@@ -189,9 +230,9 @@ NamedTensors Optimizer::state() const {
   settle();
   NamedTensors list;
   for (size_t i = 0; i < params_.size(); ++i)
-    for (size_t k = 0; k < state_names_.size(); ++k)
+    for (size_t k = 0; k < slots_[i].states.size(); ++k)
       if (slots_[i].states[k].defined())
-        list.emplace_back(params_[i].name() + "." + state_names_[k], slots_[i].states[k]);
+        list.emplace_back(params_[i].name() + "." + slots_[i].layout.states[k].name, slots_[i].states[k]);
   return list;
 }
 

@@ -3,7 +3,9 @@
 // calls its kernel.
 #pragma once
 
+#include <compare>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -26,7 +28,27 @@ struct ParamGroup {
   bool decay = true;                                  // weight decay applies
   double lr_factor = 1;                               // on the schedule's learning rate
   std::optional<double> weight_decay = std::nullopt;  // instead of the optimizer's; only with decay
+  bool embedding = false;                             // tables of embeddings, which some optimizers spare
 };
+
+struct StateSpec {
+  std::string name;  // "exp_avg"
+  Shape shape;
+  DType dtype = DType::f32;
+};
+
+// What an optimizer keeps for one parameter, and which of its kernels updates it.
+struct StateLayout {
+  std::vector<StateSpec> states;  // at most TensorEntry::kStates
+  int kernel = 0;                 // parameters of equal dtypes and the same number here share a call
+  int64_t rows = 0, cols = 0;     // TensorEntry's
+  bool carried = false;           // the kernel uses TensorEntry::carried
+};
+
+// f64 for f64 parameters, else f32.
+DType wide_dtype_of(const Var& param);
+// States of the parameter's own shape in wide_dtype_of() it, and nothing else.
+StateLayout full_states(const Var& param, const std::vector<std::string>& names);
 
 class Optimizer {
  public:
@@ -35,10 +57,10 @@ class Optimizer {
   Optimizer& operator=(const Optimizer&) = delete;
 
   // One update of every parameter that has a gradient; one without is left alone, and so is its step count,
-  // as torch does. One kernel call per parameter dtype, after one read of the gradients for norm and
-  // finiteness. Does not wait for the device: what happened is in the handle. An error that nobody waited
-  // for is thrown, once, by the next call of what depends on it: step(), updates(), learning_rate(), state(),
-  // metadata() or load().
+  // as torch does. One kernel call per parameter dtype (and kind of state), after one read of the gradients
+  // for norm and finiteness. Does not wait for the device: what happened is in the handle. An error that
+  // nobody waited for is thrown, once, by the next call of what depends on it: step(), updates(),
+  // learning_rate(), state(), metadata() or load().
   StepHandle step(const StepOptions& options = {});
   // Forgets the gradients. By default their memory is freed for the next forward.
   void zero_grad(bool keep_memory = false);
@@ -62,22 +84,37 @@ class Optimizer {
   // dtype, a count that cannot be, another optimizer, group or version.
   void load(const NamedTensors& state, const std::map<std::string, std::string>& metadata);
 
-  virtual std::string name() const = 0;         // "adamw"
-  virtual std::string settings() const = 0;     // "beta1=0.9,beta2=0.999,eps=1e-08,weight_decay=0.01"
-  virtual const char* kernel_name() const = 0;  // as profiles show it
+  virtual std::string name() const = 0;      // "adamw"
+  virtual std::string settings() const = 0;  // "beta1=0.9,beta2=0.999,eps=1e-08,weight_decay=0.01"
+  virtual std::vector<std::string> kernel_names() const = 0;  // of the updates, as profiles show them
   const Vars& params() const { return params_; }
 
  protected:
+  using LayoutOf = std::function<StateLayout(const Var& param, const ParamGroup& group)>;
   // Error on no parameters, a name that is missing or double, or a bad learning rate.
-  Optimizer(const std::vector<ParamGroup>& groups, double lr, double weight_decay,
-            std::vector<std::string> states);
-  virtual void update(const TensorTable& table, const Tensor& step_state) = 0;
+  Optimizer(const std::vector<ParamGroup>& groups, double lr, double weight_decay, const LayoutOf& layout_of);
+  // The update of all parameters with a gradient whose layouts name this kernel, of one dtype.
+  virtual void update(int kernel, const TensorTable& table, Tensor& scratch, const Tensor& step_state) = 0;
+  virtual int64_t scratch_bytes(int kernel, const TensorTable& table) const;  // 0
 
  private:
   struct Slot {
     double lr_factor = 1, weight_decay = 0;
-    std::string group;           // what the metadata says of it; "" for the optimizer's own settings
+    std::string group;  // what the metadata says of it; "" for the optimizer's own settings
+    StateLayout layout;
     std::vector<Tensor> states;  // undefined until the first step with a gradient
+    uint32_t version_left = 0;   // the parameter's, after the latest step that it was in
+  };
+  // What shares a kernel call.
+  struct CallKey {
+    int kernel;
+    DType param, grad;
+    auto operator<=>(const CallKey&) const = default;
+  };
+  struct Call {
+    CallKey key;
+    std::vector<size_t> members;  // of params_
+    const TensorTable* table = nullptr;
   };
   // A table of all parameters with gradients of one dtype, kept while no address in it changes.
   struct Cached {
@@ -87,17 +124,20 @@ class Optimizer {
 
   void settle() const;
   void make_state(size_t i, size_t k);
-  std::vector<std::vector<size_t>> active_by_dtype() const;
-  const TensorTable& table_of(const std::vector<size_t>& members);
-  void find_norm(const std::vector<const TensorTable*>& tables, double max_norm);
+  std::vector<Call> active_calls() const;
+  const TensorTable& table_of(const Call& call);
+  void reserve(Tensor& scratch, int64_t bytes);
+  void forget_carried(const std::vector<Call>& calls);
+  void find_norm(const std::vector<Call>& calls, double max_norm);
+  void run_updates(const std::vector<Call>& calls);
 
   Vars params_;
   std::vector<Slot> slots_;
-  std::vector<std::string> state_names_;
-  std::map<std::pair<DType, DType>, Cached> tables_;
+  std::map<CallKey, Cached> tables_;
   LrSchedule schedule_;
-  Tensor step_state_, norm_scratch_;
-  Tensor counts_;                       // i64 (parameters): updates that each has had; workspace
+  Tensor step_state_, norm_scratch_, update_scratch_;
+  Tensor counts_;   // i64 (parameters): updates that each has had; workspace
+  Tensor carried_;  // f64 (parameters); workspace; undefined where no kernel carries anything
   std::shared_ptr<StepInFlight> last_;  // the latest step
 };
 

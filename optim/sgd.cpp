@@ -8,9 +8,10 @@
 namespace tare::optim {
 
 Sgd::Sgd(const std::vector<ParamGroup>& groups, const SgdOptions& options)
-    : Optimizer(
-          groups, options.lr, options.weight_decay,
-          options.momentum != 0 ? std::vector<std::string>{"momentum_buffer"} : std::vector<std::string>{}),
+    : Optimizer(groups, options.lr, options.weight_decay,
+                [&](const Var& p, const ParamGroup&) {
+                  return options.momentum != 0 ? full_states(p, {"momentum_buffer"}) : StateLayout{};
+                }),
       options_(options) {
   TARE_CHECK(std::isfinite(options.momentum) && options.momentum >= 0, "sgd: momentum ", options.momentum,
              " must be finite and not negative");
@@ -27,7 +28,7 @@ std::string Sgd::settings() const {
                         ",nesterov=", options_.nesterov, ",weight_decay=", text(options_.weight_decay));
 }
 
-void Sgd::update(const TensorTable& table, const Tensor& step_state) {
+void Sgd::update(int, const TensorTable& table, Tensor&, const Tensor& step_state) {
   kernels::sgd_update(table, {options_.momentum, options_.dampening, options_.nesterov}, step_state);
 }
 

@@ -23,10 +23,10 @@ class Sgd : public Optimizer {
 
   std::string name() const override { return "sgd"; }
   std::string settings() const override;
-  const char* kernel_name() const override { return "sgd_update"; }
+  std::vector<std::string> kernel_names() const override { return {"sgd_update"}; }
 
  private:
-  void update(const TensorTable& table, const Tensor& step_state) override;
+  void update(int kernel, const TensorTable& table, Tensor& scratch, const Tensor& step_state) override;
   SgdOptions options_;
 };
 

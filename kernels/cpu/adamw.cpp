@@ -35,7 +35,7 @@ void adamw_update(const TensorTable& table, const AdamWArgs& args, const Tensor&
           math::adam_scalars<A>(args.beta1, args.beta2, args.eps, s.learning_rate * e.lr_factor,
                                 e.weight_decay, grad_scale, *e.updates + 1);
       isa_call<adamw_range<T, A>>(static_cast<T*>(e.param) + begin, static_cast<const A*>(e.grad) + begin,
-                                  static_cast<A*>(e.state1) + begin, static_cast<A*>(e.state2) + begin,
+                                  static_cast<A*>(e.states[0]) + begin, static_cast<A*>(e.states[1]) + begin,
                                   end - begin, scalars);
     });
   });

@@ -44,7 +44,7 @@ void sgd_update(const TensorTable& table, const SgdArgs& args, const Tensor& sta
       const auto scalars = sgd_scalars<A>(args, s, e);
       T* p = static_cast<T*>(e.param) + begin;
       const A* g = static_cast<const A*>(e.grad) + begin;
-      A* buf = static_cast<A*>(e.state1) + (args.momentum != 0 ? begin : 0);
+      A* buf = static_cast<A*>(e.states[0]) + (args.momentum != 0 ? begin : 0);
       if (args.momentum == 0)
         isa_call<sgd_range<false, false, T, A>>(p, g, buf, end - begin, scalars);
       else if (args.nesterov)

@@ -34,7 +34,7 @@ __global__ void __launch_bounds__(kChunkThreads)
   const TensorEntry& e = entries[chunk.entry];
   T* p = static_cast<T*>(e.param);
   const A* g = static_cast<const A*>(e.grad);
-  A *m = static_cast<A*>(e.state1), *v = static_cast<A*>(e.state2);
+  A *m = static_cast<A*>(e.states[0]), *v = static_cast<A*>(e.states[1]);
   for_chunk<kVec>(
       chunk, aligned_for<kVec>(p) && aligned_for<kVec>(g) && aligned_for<kVec>(m) && aligned_for<kVec>(v),
       [&](int64_t i) {

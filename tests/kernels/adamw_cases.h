@@ -48,8 +48,7 @@ inline OpCase adamw_case(const std::string& name, const std::vector<int64_t>& si
     for (size_t k = 0; k < in.size(); ++k)
       entries.push_back({.param = address_of(out[3 * k]),
                          .grad = address_of(in[k]),
-                         .state1 = address_of(out[3 * k + 1]),
-                         .state2 = address_of(out[3 * k + 2]),
+                         .states = {address_of(out[3 * k + 1]), address_of(out[3 * k + 2])},
                          .updates = device.is_meta() ? nullptr : counts.mutable_data<int64_t>() + k,
                          .numel = in[k].numel(),
                          .lr_factor = adamw_lr_factor(k),

@@ -26,8 +26,8 @@ TensorEntry entry_of(const Tensor& param, const Tensor& grad, const Tensor& stat
   TensorEntry e;
   e.param = address(param);
   e.grad = address(grad);
-  if (state1.defined()) e.state1 = address(state1);
-  if (state2.defined()) e.state2 = address(state2);
+  if (state1.defined()) e.states[0] = address(state1);
+  if (state2.defined()) e.states[1] = address(state2);
   e.updates = static_cast<int64_t*>(address(updates));
   e.numel = param.numel();
   e.weight_decay = weight_decay;
