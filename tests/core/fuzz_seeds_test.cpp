@@ -59,5 +59,7 @@ TEST(FuzzSeeds, the_reader_of_json_stands_them) { expect_stands(fuzzed_json()); 
 
 TEST(FuzzSeeds, the_reader_of_safetensors_stands_them) { expect_stands(fuzzed_safetensors()); }
 
+TEST(FuzzSeeds, the_reader_of_idx_stands_them) { expect_stands(fuzzed_idx()); }
+
 }  // namespace
 }  // namespace tare::test

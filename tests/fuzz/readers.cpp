@@ -11,7 +11,9 @@
 #include "tare/core/error.h"
 #include "tare/core/json.h"
 #include "tare/core/safetensors.h"
+#include "tare/data/idx.h"
 
+#include "tests/support/idx_files.h"
 #include "tests/support/malformed_safetensors.h"
 
 namespace tare::test {
@@ -83,6 +85,21 @@ void read_safetensors(const std::string& bytes) {
   read_tensors(bytes, header.data_start);
 }
 
+void read_idx(const std::string& bytes) {
+  Tensor array;
+  try {
+    array = data::parse_idx(std::as_bytes(std::span(bytes)), "input");
+  } catch (const Error&) {
+    return;
+  }
+  require(array.dim() >= 1 && array.numel() >= 1, "an array without elements");
+  if (bytes.starts_with("\x1f\x8b")) return;
+  const size_t header = size_t(4 + 4 * array.dim());
+  require(bytes.size() == header + size_t(array.numel()), "bytes are left over or missing");
+  require(std::memcmp(array.raw(), bytes.data() + header, size_t(array.numel())) == 0,
+          "other bytes than the file's");
+}
+
 }  // namespace
 
 FuzzedReader fuzzed_json() {
@@ -102,6 +119,12 @@ FuzzedReader fuzzed_safetensors() {
                                            5));
   for (const MalformedFile& file : malformed_headers())
     if (file.bytes.size() <= 4096) reader.seeds.push_back(file.bytes);
+  return reader;
+}
+
+FuzzedReader fuzzed_idx() {
+  FuzzedReader reader{"idx", read_idx, {idx_bytes({7}), idx_bytes({2, 3, 4}), gzipped(idx_bytes({30, 5}))}};
+  for (const MalformedIdx& file : malformed_idx()) reader.seeds.push_back(file.bytes);
   return reader;
 }
 

@@ -25,5 +25,7 @@ struct FuzzedReader {
 FuzzedReader fuzzed_json();
 // Safetensors: an Error that says why, or tensors that tile the data exactly and read back byte for byte.
 FuzzedReader fuzzed_safetensors();
+// IDX, plain or gzip: an Error that says why, or an array that, plain, is the file's bytes.
+FuzzedReader fuzzed_idx();
 
 }  // namespace tare::test
