@@ -49,9 +49,7 @@ Roof measure(double bytes, int repeats, const std::function<void()>& run) {
     run();
     if (i > 0) gbps.push_back(bytes / (now() - begin) * 1e-9);
   }
-  const auto [low, high] = std::minmax_element(gbps.begin(), gbps.end());
-  const double middle = median(gbps);
-  return {middle, (*high - *low) / middle};
+  return {median(gbps), scatter(gbps)};
 }
 
 template <int Updates> Roof measure_updates(StreamPattern pattern, int64_t elements, int repeats) {
@@ -99,13 +97,6 @@ void CacheFlush::operator()() {
   parallel_for(data_.numel(), 1 << 16, [p](int64_t begin, int64_t end) {
     isa_call<update_streams<1>>(p + begin, p, p, p + begin, end - begin);
   });
-}
-
-double median(std::vector<double> values) {
-  TARE_CHECK(!values.empty(), "median of nothing");
-  std::sort(values.begin(), values.end());
-  const size_t n = values.size();
-  return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
 
 Roof measure_streams(StreamPattern pattern, int64_t elements, int repeats) {

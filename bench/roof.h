@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "tare/bench/statistics.h"
 #include "tare/core/tensor.h"
 
 namespace tare::bench {
@@ -44,7 +45,5 @@ class CacheFlush {
  private:
   Tensor data_;
 };
-
-double median(std::vector<double> values);
 
 }  // namespace tare::bench

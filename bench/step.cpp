@@ -21,11 +21,6 @@ GemmBaseline products_of(const nn::Gpt2Config& c, int64_t tokens) {
                        {tokens, c.n_embd, c.vocab_size, 1}});
 }
 
-double scatter_of(const std::vector<double>& values) {
-  const auto [low, high] = std::minmax_element(values.begin(), values.end());
-  return (*high - *low) / median(values);
-}
-
 }  // namespace
 
 StepBreakdown measure_step(const train::RunOptions& options, int repeats, int64_t rss_before,
@@ -62,13 +57,13 @@ StepBreakdown measure_step(const train::RunOptions& options, int repeats, int64_
     on_repeat(i + 1);
   }
   result.step_ms = median(step);
-  result.step_scatter = scatter_of(step);
+  result.step_scatter = scatter(step);
   result.forward_ms = median(forward);
   result.backward_ms = median(backward);
   result.update_ms = median(update);
   if (with_products) {
     result.gemm_ms = median(gemm);
-    result.gemm_scatter = scatter_of(gemm);
+    result.gemm_scatter = scatter(gemm);
     result.gemm_gflops = products.flops() / result.gemm_ms * 1e-6;
   }
   result.kernels = last.stats();

@@ -25,9 +25,10 @@ const StepReport& StepInFlight::wait() {
     report_ = StepReport{s.found_inf == 0, s.update, s.grad_norm, s.learning_rate, ""};
     if (!report_->stepped) report_->nonfinite = names_.at(size_t(s.first_nonfinite));
   }
-  TARE_CHECK(report_->stepped || policy_ == NonFinitePolicy::skip, "step: the gradient of ",
-             report_->nonfinite, " is not finite; nothing was changed, update ", report_->update + 1,
-             " is still to be made");
+  if (!report_->stepped && policy_ == NonFinitePolicy::error)
+    throw NonFiniteGradient(detail::concat("step: the gradient of ", report_->nonfinite,
+                                           " is not finite; nothing was changed, update ",
+                                           report_->update + 1, " is still to be made"));
   return *report_;
 }
 

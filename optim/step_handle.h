@@ -9,12 +9,19 @@
 #include <string>
 #include <vector>
 
+#include "tare/core/error.h"
 #include "tare/core/tensor.h"
 
 namespace tare::optim {
 
 // What to do when a gradient is not finite. Either way the update changes nothing at all.
 enum class NonFinitePolicy : uint8_t { error, skip };
+
+// What NonFinitePolicy::error throws.
+class NonFiniteGradient : public Error {
+ public:
+  using Error::Error;
+};
 
 struct StepOptions {
   double max_grad_norm = 0;  // clip by the global norm, folded into the update; 0 does not clip
@@ -54,7 +61,7 @@ class StepInFlight {
 class StepHandle {
  public:
   explicit StepHandle(std::shared_ptr<StepInFlight> step) : step_(std::move(step)) {}
-  // Waits for the device. Under NonFinitePolicy::error, throws when a gradient was not finite, naming the
+  // Waits for the device. Under NonFinitePolicy::error, throws NonFiniteGradient with the name of the
   // parameter; nothing was changed then. Asked again, it answers the same.
   StepReport wait() const { return step_->wait(); }
 

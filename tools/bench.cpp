@@ -5,10 +5,13 @@
 namespace tare::tools {
 
 void add_bench(CLI::App& app) {
-  CLI::App* bench = app.add_subcommand("bench", "Measure optimizers, kernels or a training step");
+  CLI::App* bench =
+      app.add_subcommand("bench", "Measure optimizers, kernels or a training step, and compare measurements");
   bench->require_subcommand(1);
+  add_bench_compare(*bench);
   add_bench_kernels(*bench);
   add_bench_optimizers(*bench);
+  add_bench_page(*bench);
   add_bench_step(*bench);
 }
 

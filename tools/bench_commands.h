@@ -6,8 +6,10 @@
 
 namespace tare::tools {
 
+void add_bench_compare(CLI::App& bench);
 void add_bench_kernels(CLI::App& bench);
 void add_bench_optimizers(CLI::App& bench);
+void add_bench_page(CLI::App& bench);
 void add_bench_step(CLI::App& bench);
 
 }  // namespace tare::tools

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// tare bench optimizers: the same model from the same seed on the same text with each optimizer, a process
-// each.
+// tare bench optimizers: the same model from the same seeds on the same data with each optimizer, a process
+// for each run.
+#include <cmath>
 #include <cstdio>
 #include <memory>
 
-#include "tare/bench/optimizer_row.h"
-#include "tare/data/text_dataset.h"
-#include "tare/optim/factory.h"
+#include "tare/bench/optimizer_report.h"
+#include "tare/bench/optimizer_table.h"
+#include "tare/bench/report/page.h"
+#include "tare/core/file_writer.h"
 #include "tare/optim/spec.h"
 #include "tare/tools/bench_commands.h"
 #include "tare/tools/run_options.h"
@@ -16,162 +18,215 @@
 namespace tare::tools {
 namespace {
 
-struct OptimizersOptions {
+struct OptimizersCommand {
   train::RunOptions run;
   std::string optimizers = "sgd:lr=0.3,momentum=0.9,adamw:lr=2e-3";
   std::string eval_windows = "64";
-  std::string json;
-  std::string row;  // internal: measure this optimizer here and write its row to --json
+  std::string json, csv, report, peers;
+  int64_t seeds = 1;
+  bool tune = false;
+  int64_t tune_steps = 0;  // 0: as many as a run has
   int threads = 0;
+  // Internal, from the process that runs them all to the one that makes a run:
+  std::string only;              // this optimizer, here; what it gives goes to --json
+  std::string label;             // of the line of progress
+  double before = 0, total = 1;  // the runs before this one, and all of them, in lengths of this one
+  bool only_the_loss = false;
 };
 
-Json row_json(const bench::OptimizerRow& r) {
-  Json peak = Json::object();
-  for (int c = 0; c < kCategories; ++c) peak.set(name_of(Category(c)), r.peak[size_t(c)]);
-  return Json::object({{"optimizer", r.optimizer},
-                       {"parameters", r.parameters},
-                       {"state_bytes", r.state_bytes},
-                       {"state_bytes_predicted", r.state_bytes_predicted},
-                       {"bytes_per_param", r.bytes_per_param()},
-                       {"peak_bytes", r.peak_bytes},
-                       {"peak", peak},
-                       {"held_bytes", r.held_bytes},
-                       {"rss_peak_bytes", r.rss_peak_bytes},
-                       {"update_ms", r.update_ms},
-                       {"update_gbps", r.update_gbps},
-                       {"roof_gbps", r.roof_gbps},
-                       {"roof_scatter", r.roof_scatter},
-                       {"copy_gbps", r.copy_gbps},
-                       {"step_ms", r.step_ms},
-                       {"tokens_per_s", r.items_per_s},
-                       {"train_loss", r.train_loss},
-                       {"heldout_loss", r.heldout.loss},
-                       {"heldout_windows", r.heldout.samples}});
-}
-
-// In the child: trains, measures, writes the row.
-void measure_row(const OptimizersOptions& options) {
-  train::RunOptions run = options.run;
-  run.optimizer = options.row;
-  train::Progress progress(options.row, run.steps);
-  const auto show = [&](const train::StepResult& r) {
+// In the child: trains, measures, writes the run.
+void make_run(const OptimizersCommand& command) {
+  train::RunOptions options = command.run;
+  options.optimizer = command.only;
+  std::optional<train::Progress> progress;
+  int64_t before = 0;
+  const auto show = [&](const train::StepResult& r, int64_t steps) {
+    if (!progress) {
+      progress.emplace(command.label, std::llround(command.total * double(steps)));
+      before = std::llround(command.before * double(steps));
+    }
     char text[96];
     std::snprintf(text, sizeof text, "loss %.4f, %.1f ms/step", r.loss, 1e3 * r.seconds);
-    progress.show(r.step, text);
+    progress->show(before + r.step, text);
   };
-  const bench::OptimizerRow row =
-      bench::measure_optimizer(run, parse_windows(options.eval_windows), start_rss_bytes(), show);
-  progress.finish();
-  write_json(options.json, row_json(row));
+  const bench::OptimizerRun run = bench::measure_optimizer(options,
+                                                           {.samples = parse_windows(command.eval_windows),
+                                                            .rss_before = start_rss_bytes(),
+                                                            .only_the_loss = command.only_the_loss},
+                                                           show);
+  progress.reset();
+  write_json(command.json, Json::object({{"run", to_json(run)}, {"description", run.description}}));
 }
 
-Json run_row(const OptimizersOptions& options, const std::string& optimizer) {
+// All runs, one after another, each in a process of its own.
+class Runs {
+ public:
+  explicit Runs(const OptimizersCommand& command, size_t optimizers);
+  bench::OptimizerRow row(const std::string& optimizer);
+  const Json& description() const { return description_; }  // of the latest run
+
+ private:
+  static constexpr int64_t kFirstRates = 5;  // of a sweep, before it grows
+  bench::Tuning tune(const std::string& optimizer);
+  bench::OptimizerRun run(const std::string& optimizer, const train::RunOptions& options, bool tuning);
+
+  OptimizersCommand command_;
+  Json description_;
+  double done_ = 0, total_ = 0;  // updates; of epochs, in any unit
+};
+
+Runs::Runs(const OptimizersCommand& command, size_t optimizers) : command_(command) {
+  const int64_t tune_steps = command_.tune_steps > 0 ? command_.tune_steps : command_.run.steps;
+  const int64_t tuning = command_.tune ? kFirstRates * tune_steps : 0;
+  total_ = double(int64_t(optimizers) * (tuning + command_.seeds * command_.run.steps));
+}
+
+bench::OptimizerRun Runs::run(const std::string& optimizer, const train::RunOptions& options, bool tuning) {
+  total_ = std::max(total_, done_ + double(options.steps));
+  const auto length = double(options.steps);
   const TemporaryFile file;
+  const std::string label =
+      detail::concat(optimizer, tuning ? " (tuning)" : "", ", seed ", options.seed, ", update of all");
   std::vector<std::string> words = {"bench",          "optimizers",
-                                    "--row",          optimizer,
+                                    "--only",         optimizer,
+                                    "--label",        label,
+                                    "--before",       Json(done_ / length).dump(),
+                                    "--total",        Json(total_ / length).dump(),
                                     "--json",         file.path(),
-                                    "--eval-windows", options.eval_windows,
-                                    "--threads",      std::to_string(options.threads)};
-  append_run_options(words, options.run);
+                                    "--eval-windows", command_.eval_windows,
+                                    "--threads",      std::to_string(command_.threads)};
+  if (tuning) words.push_back("--only-the-loss");
+  append_run_options(words, options);
+  done_ += length;
   run_self(words);
-  return Json::parse_file(file.path());
+  const Json result = Json::parse_file(file.path());
+  description_ = result.at("description");
+  return bench::optimizer_run_of(result.at("run"));
 }
 
-void print_table(const Json& rows) {
-  std::printf("\n%-24s %14s %14s %8s %10s %9s %6s %6s %9s %9s %7s %8s\n", "optimizer", "state bytes",
-              "predicted", "B/param", "peak", "update ms", "GB/s", "roof", "ms/step", "tokens/s", "train",
-              "held-out");
-  bool above = false;
-  for (const Json& r : rows.items()) {
-    const double update = r.at("update_gbps").as_double(), roof = r.at("roof_gbps").as_double();
-    above = above || update > roof;
-    std::printf("%-24s %14lld %14lld %8.4f %10s %9.3f %6.1f %5.0f%% %9.2f %9.0f %7.4f %8.4f\n",
-                r.at("optimizer").as_string().c_str(), static_cast<long long>(r.at("state_bytes").as_int()),
-                static_cast<long long>(r.at("state_bytes_predicted").as_int()),
-                r.at("bytes_per_param").as_double(), train::format_bytes(r.at("peak_bytes").as_int()).c_str(),
-                r.at("update_ms").as_double(), update, 100 * update / roof, r.at("step_ms").as_double(),
-                r.at("tokens_per_s").as_double(), r.at("train_loss").as_double(),
-                r.at("heldout_loss").as_double());
+// Each rate with the same seed, which no run of the row has, so that the row does not profit from the choice.
+bench::Tuning Runs::tune(const std::string& optimizer) {
+  train::RunOptions options = command_.run;
+  if (command_.tune_steps > 0) {
+    options.steps = command_.tune_steps;
+    options.epochs = 0;
   }
-  if (above)
-    std::printf(
-        "above 100 %%: small arrays were still in the caches in part, or others used memory while the roof "
-        "was measured\n");
-  std::printf("\npeak memory by category, bytes\n%-24s", "optimizer");
-  const auto shown = [&rows](const std::string& category) {
-    for (const Json& r : rows.items())
-      if (r.at("peak").at(category).as_int() != 0) return true;
-    return false;
-  };
-  for (int c = 0; c < kCategories; ++c)
-    if (shown(std::string(name_of(Category(c)))))
-      std::printf(" %16s", std::string(name_of(Category(c))).c_str());
-  for (const Json& r : rows.items()) {
-    std::printf("\n%-24s", r.at("optimizer").as_string().c_str());
-    for (int c = 0; c < kCategories; ++c) {
-      const std::string category(name_of(Category(c)));
-      if (shown(category)) std::printf(" %16lld", static_cast<long long>(r.at("peak").at(category).as_int()));
+  options.seed = command_.run.seed + uint64_t(command_.seeds);
+  bench::Tuning tuning{options.steps, options.seed,
+                       bench::LearningRateSearch(bench::learning_rate_of(optimizer))};
+  for (int64_t tried = 0; const auto factor = tuning.search.next(); ++tried) {
+    if (tried >= kFirstRates) total_ += double(options.steps);
+    const double lr = *factor * tuning.search.lr();
+    const bench::OptimizerRun r = run(bench::with_learning_rate(optimizer, lr), options, true);
+    tuning.steps = description_.at("steps").as_int();
+    tuning.search.add({*factor, lr, r.train_loss, r.heldout_loss, r.diverged_at});
+  }
+  return tuning;
+}
+
+bench::OptimizerRow Runs::row(const std::string& optimizer) {
+  bench::OptimizerRow row;
+  row.optimizer = optimizer;
+  std::string ran = optimizer;
+  if (command_.tune) {
+    row.tuning = tune(optimizer);
+    ran = bench::with_learning_rate(optimizer, row.tuning->search.best().lr);
+  }
+  train::RunOptions options = command_.run;
+  for (int64_t i = 0; i < command_.seeds; ++i, ++options.seed) row.runs.push_back(run(ran, options, false));
+  return row;
+}
+
+// What would make the figures untrue is an error, after they are shown.
+void check_rows(const std::vector<bench::OptimizerRow>& rows) {
+  for (const bench::OptimizerRow& row : rows)
+    for (const bench::OptimizerRun& r : row.runs) {
+      TARE_CHECK(r.state_bytes == r.state_bytes_predicted, row.optimizer, ": ", r.state_bytes,
+                 " bytes of state in the ledger, ", r.state_bytes_predicted, " predicted");
+      TARE_CHECK(r.roof_gbps >= r.copy_gbps, row.optimizer, ": the roof of ", r.roof_gbps,
+                 " GB/s is below a copy's ", r.copy_gbps,
+                 " GB/s: the machine was too noisy for this measurement, run it again");
     }
+}
+
+Json described(const OptimizersCommand& command, const Json& description) {
+  Json run = Json::object();
+  for (const auto& [key, value] : description.members())
+    if (key != "optimizer") run.set(key, value);  // the rows have it
+  run.set("seeds", command.seeds);
+  run.set("eval_windows", command.eval_windows);
+  run.set("tuned", command.tune);
+  return run;
+}
+
+void check(const OptimizersCommand& command, const std::vector<std::string>& optimizers) {
+  TARE_CHECK(command.seeds >= 1, "--seeds ", command.seeds, ": expected at least 1");
+  TARE_CHECK(command.tune_steps >= 0, "--tune-steps ", command.tune_steps, ": expected at least 1");
+  TARE_CHECK(command.tune_steps == 0 || command.tune, "--tune-steps: needs --tune");
+  TARE_CHECK(command.peers.empty() || !command.report.empty(), "--peers: needs --report F.html to stand in");
+  const std::string* outputs[] = {&command.json, &command.csv, &command.report};
+  for (const auto* a : outputs)
+    for (const auto* b : outputs)
+      TARE_CHECK(a == b || a->empty() || *a != *b, *a, ": one file for two outputs");
+  for (const std::string& optimizer : optimizers) {  // is each right, before the first is measured?
+    const double lr = bench::learning_rate_of(optimizer);
+    if (command.tune) bench::with_learning_rate(optimizer, lr);
   }
-  std::printf("\n");
 }
 
-// What would make the figures untrue is an error, after the table is shown.
-void check_rows(const Json& rows) {
-  for (const Json& r : rows.items()) {
-    const std::string name = r.at("optimizer").as_string();
-    TARE_CHECK(r.at("state_bytes") == r.at("state_bytes_predicted"), name, ": ", r.at("state_bytes").as_int(),
-               " bytes of state in the ledger, ", r.at("state_bytes_predicted").as_int(), " predicted");
-    TARE_CHECK(r.at("roof_gbps").as_double() >= r.at("copy_gbps").as_double(), name, ": the roof of ",
-               r.at("roof_gbps").as_double(), " GB/s is below a copy's ", r.at("copy_gbps").as_double(),
-               " GB/s: the machine was too noisy for this measurement, run it again");
-  }
-}
-
-Json run_json(const train::RunOptions& o) {
-  const data::TextDataset text(o.text);
-  return Json::object({{"text", o.text},
-                       {"text_bytes", text.size()},
-                       {"text_hash", text.hash()},
-                       {"model", o.model},
-                       {"schedule", o.schedule},
-                       {"steps", o.steps},
-                       {"batch", o.batch},
-                       {"seq", o.seq},
-                       {"warmup", o.warmup},
-                       {"clip", o.clip},
-                       {"dropout", o.dropout},
-                       {"seed", o.seed}});
-}
-
-void run(OptimizersOptions& options) {
-  apply_threads(options.threads);
-  resolve_text(options.run);
-  if (!options.row.empty()) return measure_row(options);
-  const std::vector<std::string> optimizers = optim::split_specs(options.optimizers);
-  for (const std::string& optimizer : optimizers)  // is each of them right, before the first is measured?
-    optim::make_optimizer(optimizer, {{{Var::parameter(Tensor::zeros({1}), "any")}}});
-  Json rows = Json::array();
+void run(OptimizersCommand& command) {
+  apply_threads(command.threads);
+  resolve_text(command.run);
+  if (!command.only.empty()) return make_run(command);
+  const std::vector<std::string> optimizers = optim::split_specs(command.optimizers);
+  check(command, optimizers);
+  parse_windows(command.eval_windows);
+  std::optional<bench::Peers> peers;
+  if (!command.peers.empty()) peers = bench::peers_of(Json::parse_file(command.peers), command.peers);
+  Runs runs(command, optimizers.size());
+  bench::OptimizersReport report;
   std::string failed;  // the rows that were measured are reported nonetheless
   for (const std::string& optimizer : optimizers) try {
-      rows.push_back(run_row(options, optimizer));
+      report.rows.push_back(runs.row(optimizer));
     } catch (const Error& e) {
       failed += detail::concat(failed.empty() ? "" : "; ", optimizer, ": ", e.what());
     }
-  Json report = Json::object({});
-  stamp(report);
-  report.set("run", run_json(options.run));
-  report.set("rows", rows);
-  if (options.json != "-") print_table(rows);
-  write_json(options.json, report);
+  if (!report.rows.empty()) {
+    Json stamped = Json::object();
+    stamp(stamped);
+    report.machine = stamped.at("machine");
+    report.command = stamped.at("command").as_string();
+    report.date = stamped.at("date").as_string();
+    report.run = described(command, runs.description());
+    if (command.json != "-") std::printf("\n%s", bench::text_table(report.rows).c_str());
+    write_json(command.json, to_json(report));
+    if (!command.csv.empty()) write_file(command.csv, bench::csv_table(report.rows));
+    if (!command.report.empty()) write_file(command.report, bench::report_page(report, peers));
+  }
   TARE_CHECK(failed.empty(), failed);
-  check_rows(rows);
+  check_rows(report.rows);
+}
+
+void add_outputs(CLI::App& command, OptimizersCommand& options) {
+  command.add_option("--json", options.json, "Also write everything as JSON to this file (- is stdout)");
+  command.add_option("--csv", options.csv, "Also write the rows as CSV to this file");
+  command.add_option("--report", options.report, "Also write a page with charts to this file (HTML)");
+  command.add_option("--peers", options.peers,
+                     "What bench/peers/run measured of other libraries (JSON), for the page");
+}
+
+void add_internal(CLI::App& command, OptimizersCommand& options) {
+  command.add_option("--only", options.only)->group("");
+  command.add_option("--label", options.label)->group("");
+  command.add_option("--before", options.before)->group("");
+  command.add_option("--total", options.total)->group("");
+  command.add_flag("--only-the-loss", options.only_the_loss)->group("");
 }
 
 }  // namespace
 
 void add_bench_optimizers(CLI::App& bench) {
-  auto options = std::make_shared<OptimizersOptions>();
+  auto options = std::make_shared<OptimizersCommand>();
   options->run.steps = 300;
   options->run.seq = 64;
   CLI::App* command =
@@ -180,11 +235,17 @@ void add_bench_optimizers(CLI::App& bench) {
       ->add_option("--optimizers", options->optimizers, "Optimizers with their options, separated by commas")
       ->capture_default_str();
   add_run_options(*command, options->run);
+  command->add_option("--seeds", options->seeds, "Runs of each optimizer, with --seed and the ones after it")
+      ->capture_default_str();
+  command->add_flag("--tune", options->tune,
+                    "Sweep each optimizer's learning rate first, by factors of two, with a seed of its own");
+  command->add_option("--tune-steps", options->tune_steps,
+                      "Updates of each run of a sweep (default: --steps)");
   command->add_option("--eval-windows", options->eval_windows, "Held-out windows at the end, or all")
       ->capture_default_str();
-  command->add_option("--json", options->json, "Also write everything as JSON to this file (- is stdout)");
   command->add_option("--threads", options->threads, "Threads to use (default: all cores)");
-  command->add_option("--row", options->row)->group("");
+  add_outputs(*command, *options);
+  add_internal(*command, *options);
   command->callback([command, options] {
     if (command->count("--warmup") == 0) options->run.warmup = std::min<int64_t>(20, options->run.steps / 10);
     run(*options);
