@@ -16,28 +16,6 @@ namespace {
 constexpr int kRoofRepeats = 7;
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
-// The optimizer's kernels in one step's profile, as one.
-kernels::KernelStats update_kernels(const kernels::Profiler& profiler,
-                                    const std::vector<std::string>& names) {
-  kernels::KernelStats sum;
-  for (const kernels::KernelStats& s : profiler.stats())
-    if (std::find(names.begin(), names.end(), s.name) != names.end()) {
-      sum.calls += s.calls;
-      sum.seconds += s.seconds;
-      sum.cost.flops += s.cost.flops;
-      sum.cost.bytes += s.cost.bytes;
-    }
-  TARE_CHECK(sum.calls > 0, "bench optimizers: no kernel ", names.front(), " ran in the step");
-  return sum;
-}
-
-// The pattern of streams of an update that moves so many bytes per parameter: a gradient read, the rest
-// updated.
-StreamPattern pattern_of(double bytes_per_element) {
-  const int updates = std::clamp(int((bytes_per_element - 4) / 8 + 0.5), 1, 3);
-  return {1, updates};
-}
-
 // Once more when another program took memory's time from one of the two: a roof is not below a copy.
 void measure_roof(OptimizerRun& run) {
   const double bytes_per_element = run.update_bytes / double(run.parameters);
@@ -90,6 +68,20 @@ std::vector<double> numbers_of(const Json& list) {
 }
 
 }  // namespace
+
+kernels::KernelStats update_kernels(const kernels::Profiler& profiler,
+                                    const std::vector<std::string>& names) {
+  kernels::KernelStats sum;
+  for (const kernels::KernelStats& s : profiler.stats())
+    if (std::find(names.begin(), names.end(), s.name) != names.end()) {
+      sum.calls += s.calls;
+      sum.seconds += s.seconds;
+      sum.cost.flops += s.cost.flops;
+      sum.cost.bytes += s.cost.bytes;
+    }
+  TARE_CHECK(sum.calls > 0, "no kernel ", names.front(), " ran in the step");
+  return sum;
+}
 
 LossCurve thinned(const std::vector<double>& seconds, const std::vector<double>& losses, size_t most) {
   LossCurve curve;

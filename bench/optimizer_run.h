@@ -9,6 +9,7 @@
 
 #include "tare/core/json.h"
 #include "tare/core/ledger.h"
+#include "tare/kernels/profile.h"
 #include "tare/train/run.h"
 
 namespace tare::bench {
@@ -53,6 +54,9 @@ struct OptimizerRun {
 
 Json to_json(const OptimizerRun& run);
 OptimizerRun optimizer_run_of(const Json& json);  // Error that names what is missing or wrong
+
+// The optimizer's kernels in one step's profile, as one. Error when none of them ran.
+kernels::KernelStats update_kernels(const kernels::Profiler& profiler, const std::vector<std::string>& names);
 
 // Updates left out of the times: caches, huge pages and the allocator settle.
 int64_t warmup_steps(int64_t steps);

@@ -89,6 +89,10 @@ template <int Lanes> TARE_INLINE void fma_chains(float* out, int64_t rounds) {
 
 }  // namespace
 
+StreamPattern pattern_of(double bytes_per_element) {
+  return {1, std::clamp(int((bytes_per_element - 4) / 8 + 0.5), 1, 3)};
+}
+
 CacheFlush::CacheFlush()
     : data_(Tensor::zeros({std::clamp<int64_t>(2 * this_machine().l3_bytes, 64 << 20, 256 << 20) / 4})) {}
 

@@ -22,6 +22,9 @@ inline constexpr StreamPattern kAdamWStreams{1, 3};     // g; p, m, v: 28 bytes
 inline constexpr StreamPattern kMomentumStreams{1, 2};  // g; p, buf: 20 bytes
 inline constexpr StreamPattern kSgdStreams{1, 1};       // g; p: 12 bytes
 
+// The pattern of an update that moves so many bytes per parameter: a gradient read, the rest updated.
+StreamPattern pattern_of(double bytes_per_element);
+
 struct Roof {
   double gbps = 0;     // median, 1e9 bytes per second
   double scatter = 0;  // (max - min) / median of the repeats

@@ -23,6 +23,18 @@ GemmBaseline products_of(const nn::Gpt2Config& c, int64_t tokens) {
 
 }  // namespace
 
+StepBench::StepBench(const train::RunOptions& options, int64_t rss_before) {
+  train::RunOptions endless = options;
+  endless.steps = int64_t(1) << 40;
+  ledger(kCpu).reset_peaks();
+  run_ = train::make_run(endless);
+  for (int i = 0; i < kWarmup; ++i) run_->step();
+  peak_bytes_ = ledger(kCpu).report().peak_total;
+  rss_peak_bytes_ = peak_rss_bytes() - rss_before;
+}
+
+double StepBench::measure() { return 1e3 * run_->step().seconds; }
+
 StepBreakdown measure_step(const train::RunOptions& options, int repeats, int64_t rss_before,
                            const std::function<void(int done)>& on_repeat) {
   TARE_CHECK(repeats >= 1, "bench step: ", repeats, " repeats; expected at least 1");

@@ -28,6 +28,20 @@ struct StepBreakdown {
   double step_over_gemm() const { return gemm_ms > 0 ? step_ms / gemm_ms : 0; }
 };
 
+// Training steps that are asked for one by one, after the warm-up steps.
+class StepBench {
+ public:
+  StepBench(const train::RunOptions& options, int64_t rss_before);
+  double measure();  // milliseconds of one whole step
+  train::Run& run() { return *run_; }
+  int64_t peak_bytes() const { return peak_bytes_; }  // of the ledger
+  int64_t rss_peak_bytes() const { return rss_peak_bytes_; }
+
+ private:
+  std::unique_ptr<train::Run> run_;
+  int64_t peak_bytes_ = 0, rss_peak_bytes_ = 0;
+};
+
 // Steps and products take turns, `repeats` times after three warm-up steps, in which memory is measured.
 StepBreakdown measure_step(const train::RunOptions& options, int repeats, int64_t rss_before,
                            const std::function<void(int done)>& on_repeat);

@@ -13,6 +13,7 @@ void add_bench(CLI::App& app) {
   add_bench_optimizers(*bench);
   add_bench_page(*bench);
   add_bench_step(*bench);
+  add_bench_update(*bench);
 }
 
 }  // namespace tare::tools

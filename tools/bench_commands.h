@@ -11,5 +11,6 @@ void add_bench_kernels(CLI::App& bench);
 void add_bench_optimizers(CLI::App& bench);
 void add_bench_page(CLI::App& bench);
 void add_bench_step(CLI::App& bench);
+void add_bench_update(CLI::App& bench);
 
 }  // namespace tare::tools

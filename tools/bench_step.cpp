@@ -7,6 +7,7 @@
 #include "tare/bench/trace.h"
 #include "tare/tools/bench_commands.h"
 #include "tare/tools/run_options.h"
+#include "tare/tools/turns.h"
 #include "tare/train/progress.h"
 
 namespace tare::tools {
@@ -17,6 +18,7 @@ struct StepCommand {
   std::string json, trace;
   int repeats = 7;
   int threads = 0;
+  bool turns = false;
 };
 
 Json to_json(const bench::StepBreakdown& b) {
@@ -65,9 +67,23 @@ void print(const bench::StepBreakdown& b) {
                 k.cost.bytes / k.seconds * 1e-9);
 }
 
+void run_by_turns(const StepCommand& options) {
+  bench::StepBench bench(options.run, start_rss_bytes());
+  const Json description = bench.run().describe();
+  take_turns(
+      Json::object({{"ready", true}, {"library", "tare"}, {"run", description}}),
+      [&] {
+        return Json::object({{"ms", bench.measure()}});
+      },
+      [&] {
+        return Json::object({{"peak_bytes", bench.peak_bytes()}, {"rss_peak_bytes", bench.rss_peak_bytes()}});
+      });
+}
+
 void run(StepCommand& options) {
   apply_threads(options.threads);
   resolve_text(options.run);
+  if (options.turns) return run_by_turns(options);
   train::Progress progress("repeat", options.repeats);
   const bench::StepBreakdown b = bench::measure_step(options.run, options.repeats, start_rss_bytes(),
                                                      [&](int done) { progress.show(done, ""); });
@@ -110,6 +126,8 @@ void add_bench_step(CLI::App& bench) {
   command->add_option("--json", options->json, "Also write everything as JSON to this file (- is stdout)");
   command->add_option("--trace", options->trace,
                       "Write a timeline of the last step, for Perfetto, to this file");
+  command->add_flag("--turns", options->turns,
+                    "One step for each line on stdin, told as a line of JSON: by turns with another program");
   command->callback([options] { run(*options); });
 }
 

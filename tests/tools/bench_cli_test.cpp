@@ -125,5 +125,45 @@ TEST_F(BenchCliTest, WhatIsWrongIsSaidBeforeAnythingIsMeasured) {
   EXPECT_FALSE(std::filesystem::exists(dir_ / "x"));
 }
 
+TEST_F(BenchCliTest, UpdatesAlone) {
+  Command command(dir_.path(), {"bench", "update", "--model", "demo", "--optimizers", "adamw,sgd",
+                                "--repeats", "3", "--clip", "1", "--json", path("u.json")});
+  ASSERT_EQ(command.wait(), 0) << command.err();
+  const Json report = Json::parse_file(path("u.json"));
+  ASSERT_EQ(report.at("rows").items().size(), 2u);
+  const int64_t states[] = {8 * 858880, 0};
+  for (size_t i = 0; i < 2; ++i) {
+    const Json& row = report.at("rows").items()[i];
+    EXPECT_EQ(row.at("state_bytes").as_int(), states[i]);
+    EXPECT_GT(row.at("step_ms").as_double(), row.at("update_ms").as_double());  // with the norm
+    EXPECT_GT(row.at("roof_gbps").as_double(), 0);
+  }
+  EXPECT_EQ(report.at("rows").items()[0].at("bytes").as_double(), 28 * 858880);
+  expect_fault({"bench", "update", "--optimizers", "adamw,sgd", "--turns"}, "expected one optimizer");
+  expect_fault({"bench", "update", "--optimizers", "adamw", "--repeats", "0"}, "--repeats 0");
+}
+
+TEST_F(BenchCliTest, TakesTurnsWithAnotherProgram) {
+  const std::string binary = std::string(TARE_BINARY_DIR) + "/bin/tare";
+  const auto lines_of = [&](const std::string& options) {
+    const std::string out = path("turns.out");
+    const std::string command = "printf 'go\\ngo\\n' | " + binary + " bench " + options + " --turns > " + out;
+    EXPECT_EQ(std::system(command.c_str()), 0);
+    std::vector<Json> lines;
+    std::ifstream in(out);
+    for (std::string line; std::getline(in, line);) lines.push_back(Json::parse(line));
+    return lines;
+  };
+  for (const char* options :
+       {"step --model demo --batch 2 --seq 16", "update --model demo --optimizers adamw"}) {
+    const std::vector<Json> lines = lines_of(options);
+    ASSERT_EQ(lines.size(), 4u) << options;
+    EXPECT_TRUE(lines[0].at("ready").as_bool());
+    EXPECT_GT(lines[1].at("ms").as_double(), 0);
+    EXPECT_GT(lines[2].at("ms").as_double(), 0);
+  }
+  EXPECT_GT(lines_of("step --model demo --batch 2 --seq 16")[3].at("rss_peak_bytes").as_int(), 0);
+}
+
 }  // namespace
 }  // namespace tare::test
