@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "tare/bench/report/axis.h"
 #include "tare/bench/report/charts.h"
@@ -99,6 +100,26 @@ void summary_section(Markup& out, const OptimizersReport& report) {
   draw_table(out, head, lines);
 }
 
+// A line for each update that any curve has a point at.
+static void curve_table(Markup& out, const std::vector<OptimizerRow>& rows,
+                        const std::vector<std::string>& names) {
+  TableLine head = {"update"};
+  std::map<int64_t, TableLine> lines;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    head.insert(head.end(), {names[i] + ": loss", "after, s"});
+    const LossCurve curve = rows[i].curve();
+    for (size_t k = 0; k < curve.step.size(); ++k) {
+      TableLine& line = lines.try_emplace(curve.step[k], 1 + 2 * rows.size()).first->second;
+      line[0] = grouped(curve.step[k]);
+      line[1 + 2 * i] = fixed(curve.loss[k], 4);
+      line[2 + 2 * i] = fixed(curve.seconds[k], 3);
+    }
+  }
+  std::vector<TableLine> list;
+  for (auto& [step, line] : lines) list.push_back(std::move(line));
+  draw_table(out, head, list);
+}
+
 void loss_section(Markup& out, const OptimizersReport& report) {
   draw_heading(
       out, "Loss",
@@ -113,7 +134,6 @@ void loss_section(Markup& out, const OptimizersReport& report) {
   LineChart by_time = by_step;
   by_time.label = "Training loss against time";
   double longest = 0;
-  std::vector<TableLine> lines;
   for (size_t i = 0; i < report.rows.size(); ++i) {
     const LossCurve curve = report.rows[i].curve();
     const std::string& optimizer = report.rows[i].optimizer;
@@ -121,11 +141,7 @@ void loss_section(Markup& out, const OptimizersReport& report) {
     by_step.series.push_back(s);
     s.x = curve.seconds;
     by_time.series.push_back(s);
-    for (size_t k = 0; k < curve.step.size(); ++k) {
-      longest = std::max(longest, curve.seconds[k]);
-      lines.push_back(
-          {optimizer, grouped(curve.step[k]), fixed(curve.seconds[k], 3), fixed(curve.loss[k], 4)});
-    }
+    if (!s.x.empty()) longest = std::max(longest, s.x.back());
   }
   const TimeUnit unit = time_unit(longest);
   by_time.x_name = std::string("time of training, ") + unit.name;
@@ -142,7 +158,7 @@ void loss_section(Markup& out, const OptimizersReport& report) {
   }
   const Element details(out, "details");
   out.leaf("summary", {}, "The figures of both charts");
-  draw_table(out, {"optimizer", "update", "seconds", "loss"}, lines);
+  curve_table(out, report.rows, names);
 }
 
 }  // namespace tare::bench

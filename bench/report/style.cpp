@@ -29,7 +29,7 @@ body {
   font: 15px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "DejaVu Sans", sans-serif;
   -webkit-text-size-adjust: 100%;
 }
-main { max-width: 1080px; margin: 0 auto; padding: 36px 20px 60px; }
+main { max-width: 1120px; margin: 0 auto; padding: 36px 20px 60px; }
 h1 { font-size: 30px; line-height: 1.15; letter-spacing: -0.01em; margin: 0 0 8px; font-weight: 650; }
 h2 { font-size: 19px; line-height: 1.25; margin: 44px 0 4px; font-weight: 650; }
 h3 { font-size: 15px; margin: 0 0 2px; font-weight: 600; }
@@ -60,7 +60,7 @@ svg .lead { fill: none; stroke: currentColor; stroke-width: 1; opacity: 0.6; }
 svg .spread { stroke: currentColor; stroke-width: 1.5; opacity: 0.55; }
 svg .mark { fill: var(--card); stroke: currentColor; stroke-width: 1.6; }
 svg .filled { fill: currentColor; }
-svg .direct { fill: currentColor; font-weight: 600; }
+svg .direct { fill: currentColor; font-weight: 600; font-size: 11.5px; }
 svg .bar { fill: currentColor; }
 svg .bar-name { font-size: 12px; }
 svg .value { font-size: 12px; font-weight: 600; font-variant-numeric: tabular-nums; }
@@ -76,7 +76,7 @@ svg .limit { stroke: var(--ink); stroke-width: 2.2; }
 .legend .swatch { width: 12px; height: 12px; border-radius: 3px; background: currentColor; flex: none; }
 .legend .limit { width: 3px; height: 14px; background: var(--ink); flex: none; }
 .scroll { overflow-x: auto; margin-top: 18px; -webkit-overflow-scrolling: touch; }
-table { border-collapse: collapse; font-size: 13px; font-variant-numeric: tabular-nums; min-width: 100%; }
+table { border-collapse: collapse; font-size: 12.5px; font-variant-numeric: tabular-nums; min-width: 100%; }
 th, td { padding: 5px 0 5px 14px; text-align: right; border-bottom: 1px solid var(--rule); white-space: nowrap; }
 th { font-weight: 600; color: var(--soft); vertical-align: bottom; }
 thead th { white-space: normal; min-width: 62px; line-height: 1.3; }
@@ -91,8 +91,8 @@ code { font: 12.5px/1.5 ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans M
   main { padding: 22px 12px 40px; }
   h1 { font-size: 24px; }
   figure { padding: 12px 10px 8px; }
-  svg { font-size: 13.5px; }
-  svg .tick, svg .name { font-size: 13px; }
+  .tile .figure { font-size: 19px; }
+  svg .tick, svg .name { font-size: 12.5px; }
 }
 @media print {
   :root {
@@ -106,8 +106,14 @@ code { font: 12.5px/1.5 ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans M
   body { font-size: 11px; print-color-adjust: exact; -webkit-print-color-adjust: exact; }
   main { max-width: none; padding: 0; }
   .pair { grid-template-columns: 1fr 1fr; }
+  .tiles { grid-template-columns: repeat(4, 1fr); }
+  h1 { font-size: 22px; }
+  h2 { font-size: 15px; margin-top: 26px; }
+  h3 { font-size: 12px; }
+  .tile .figure { font-size: 16px; }
+  .legend, figcaption, summary, dl, .tile .what, .tile .who { font-size: 10px; }
   .tile, figure, tr { break-inside: avoid; }
-  h2 { break-after: avoid; }
+  h2, h2 + p { break-after: avoid; }
   .scroll { overflow: visible; }
   table { font-size: 9px; }
   th, td { padding: 2px 0 2px 8px; }

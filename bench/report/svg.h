@@ -13,7 +13,7 @@ namespace tare::bench {
 
 // In units of the drawing, which a wide screen shows at about one pixel each and a phone at three quarters.
 inline constexpr double kChartWidth = 480;
-inline constexpr double kLetter = 6.3;  // width of a letter, on average
+inline constexpr double kLetter = 6.9;  // width of a letter, on average
 
 using TickText = std::function<std::string(double)>;
 
