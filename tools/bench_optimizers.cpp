@@ -176,7 +176,6 @@ void check(const OptimizersCommand& command, const std::vector<std::string>& opt
 
 void run(OptimizersCommand& command) {
   apply_threads(command.threads);
-  resolve_text(command.run);
   if (!command.only.empty()) return make_run(command);
   const std::vector<std::string> optimizers = optim::split_specs(command.optimizers);
   check(command, optimizers);
@@ -248,6 +247,7 @@ void add_bench_optimizers(CLI::App& bench) {
   add_internal(*command, *options);
   command->callback([command, options] {
     if (command->count("--warmup") == 0) options->run.warmup = std::min<int64_t>(20, options->run.steps / 10);
+    resolve_data(*command, options->run);
     run(*options);
   });
 }

@@ -8,7 +8,6 @@
 #include "tare/core/utf8.h"
 #include "tare/optim/factory.h"
 #include "tare/optim/schedule.h"
-#include "tare/train/text_run.h"
 
 namespace tare::train {
 namespace {
@@ -104,10 +103,6 @@ Json Run::describe() const {
   run.set("dropout", options_.dropout);
   run.set("seed", options_.seed);
   return run;
-}
-
-std::unique_ptr<Run> make_run(const RunOptions& options, const std::filesystem::path& checkpoint) {
-  return std::make_unique<TextRun>(options, checkpoint);
 }
 
 }  // namespace tare::train

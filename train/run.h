@@ -132,7 +132,11 @@ class Run {
   std::unique_ptr<optim::Optimizer> optimizer_;
 };
 
-// The run of the task that options.model belongs to. Error that names the option and what was wrong with it,
+// "text" or "images": the task of options.model, a preset or a folder, or of the checkpoint's model. Error
+// when options.task is another.
+std::string task_of(const RunOptions& options, const std::filesystem::path& checkpoint = {});
+
+// The run of that task. Error that names the option and what was wrong with it,
 // before the model is made. With a checkpoint, the model has the checkpoint's architecture, whatever
 // options.model says, and awaits resume().
 std::unique_ptr<Run> make_run(const RunOptions& options, const std::filesystem::path& checkpoint = {});

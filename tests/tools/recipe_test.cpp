@@ -44,5 +44,48 @@ INSTANTIATE_TEST_SUITE_P(Shakespeare, Recipes,
                                            Recipe{"small", "128", "600", "1.5e-3", 1.897, 1.94}),
                          [](const auto& info) { return std::string(info.param.model); });
 
+// Mean of three seeds. PyTorch reaches 97.9 % with one seed, and 96.1 % without the shifts.
+TEST(Digits, AreReadRightByAVisionTransformer) {
+  const auto images = test_data("mnist/t10k-images-idx3-ubyte.gz");
+  if (!images) GTEST_SKIP() << "no mnist/t10k-images-idx3-ubyte.gz below TARE_TEST_DATA";
+  if (!all_cases()) GTEST_SKIP() << "minutes of training: ./dev test --all";
+  double sum = 0;
+  for (const char* seed : {"1", "2", "3"}) {
+    const TempDir dir;
+    const std::string summary = (dir / "summary.json").string();
+    Command command(dir.path(), {"train",
+                                 "--task",
+                                 "images",
+                                 "--model",
+                                 "vit-tiny",
+                                 "--data",
+                                 images->parent_path().string(),
+                                 "--epochs",
+                                 "15",
+                                 "--batch",
+                                 "64",
+                                 "--lr",
+                                 "2e-3",
+                                 "--schedule",
+                                 "cosine",
+                                 "--warmup",
+                                 "100",
+                                 "--clip",
+                                 "1",
+                                 "--weight-decay",
+                                 "0.05",
+                                 "--augment",
+                                 "shift:2",
+                                 "--seed",
+                                 seed,
+                                 "--json",
+                                 summary});
+    ASSERT_EQ(command.wait(), 0) << command.err();
+    sum += Json::parse_file(summary).at("heldout_accuracy").as_double();
+  }
+  EXPECT_GE(sum / 3, 0.972);
+  EXPECT_LT(sum / 3, 0.995) << "better than it can be: is the held-out part trained on?";
+}
+
 }  // namespace
 }  // namespace tare::test

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tare/nn/models/vit_config.h"
+
+#include <algorithm>
+#include <iterator>
+#include <set>
+#include <string_view>
+
+#include "tare/core/error.h"
+
+namespace tare::nn {
+namespace {
+
+// What transformers writes besides, and what does not change the logits of an image.
+// clang-format off
+constexpr std::string_view kWithoutEffect[] = {
+    "_attn_implementation_autoset", "_commit_hash", "_name_or_path", "architectures", "attn_implementation",
+    "chunk_size_feed_forward", "dtype", "encoder_stride", "finetuning_task", "gradient_checkpointing",
+    "label2id", "output_attentions", "output_hidden_states", "pooler_act", "pooler_output_size",
+    "problem_type", "return_dict", "torch_dtype", "torchscript", "transformers_version", "use_bfloat16"};
+// clang-format on
+
+// The fields of a config.json; what is left at the end was not understood.
+class Fields {
+ public:
+  explicit Fields(const Json& json) : json_(json) {
+    for (const auto& [key, value] : json.members()) left_.insert(key);
+  }
+  // Null where the object lacks the field or has null.
+  const Json* take(const char* key) {
+    left_.erase(key);
+    const Json* found = json_.find(key);
+    return found && !found->is_null() ? found : nullptr;
+  }
+  void read(int64_t& value, const char* key) {
+    if (const Json* found = take(key)) value = found->as_int();
+  }
+  void read(double& value, const char* key) {
+    if (const Json* found = take(key)) value = found->as_double();
+  }
+  void read(bool& value, const char* key) {
+    if (const Json* found = take(key)) value = found->as_bool();
+  }
+  void check_nothing_is_left() const {
+    std::string unknown;
+    for (const std::string& key : left_)
+      if (std::find(std::begin(kWithoutEffect), std::end(kWithoutEffect), key) == std::end(kWithoutEffect))
+        unknown += (unknown.empty() ? "" : ", ") + key;
+    TARE_CHECK(unknown.empty(), "config.json: no ViT that is known here has the field ", unknown);
+  }
+
+ private:
+  const Json& json_;
+  std::set<std::string> left_;
+};
+
+VitConfig tiny() {
+  VitConfig c;
+  c.image_size = 28;
+  c.patch_size = 4;
+  c.num_channels = 1;
+  c.hidden_size = 64;
+  c.num_hidden_layers = 4;
+  c.num_attention_heads = 4;
+  c.intermediate_size = 256;
+  c.num_labels = 10;
+  // Over a width of 64, 0.02 passes on a small part of the signal: the same digits need twice the epochs.
+  c.initializer_range = 0.07;
+  return c;
+}
+
+}  // namespace
+
+const std::vector<std::string>& VitConfig::preset_names() {
+  static const std::vector<std::string> names{"vit-b16", "vit-tiny"};
+  return names;
+}
+
+VitConfig VitConfig::preset(const std::string& name) {
+  if (name == "vit-b16") return {};
+  if (name == "vit-tiny") return tiny();
+  std::string names;
+  for (const std::string& known : preset_names()) names += (names.empty() ? "" : ", ") + known;
+  TARE_THROW("there is no preset \"", name, "\" of an image model; there are ", names);
+}
+
+VitConfig VitConfig::from_json(const Json& json) {
+  Fields fields(json);
+  if (const Json* type = fields.take("model_type"))
+    TARE_CHECK(type->as_string() == "vit", "config.json: model_type is \"", type->as_string(),
+               "\", expected \"vit\"");
+  VitConfig c;
+  fields.read(c.image_size, "image_size");
+  fields.read(c.patch_size, "patch_size");
+  fields.read(c.num_channels, "num_channels");
+  fields.read(c.hidden_size, "hidden_size");
+  fields.read(c.num_hidden_layers, "num_hidden_layers");
+  fields.read(c.num_attention_heads, "num_attention_heads");
+  fields.read(c.intermediate_size, "intermediate_size");
+  if (const Json* activation = fields.take("hidden_act"))
+    c.hidden_act = activation_from_name(activation->as_string());
+  fields.read(c.hidden_dropout_prob, "hidden_dropout_prob");
+  fields.read(c.attention_probs_dropout_prob, "attention_probs_dropout_prob");
+  fields.read(c.layer_norm_eps, "layer_norm_eps");
+  fields.read(c.initializer_range, "initializer_range");
+  fields.read(c.qkv_bias, "qkv_bias");
+  c.num_labels = 2;
+  fields.read(c.num_labels, "num_labels");
+  if (const Json* labels = fields.take("id2label")) c.num_labels = int64_t(labels->members().size());
+  fields.check_nothing_is_left();
+  c.check();
+  return c;
+}
+
+VitConfig VitConfig::from_file(const std::filesystem::path& path) {
+  return from_json(Json::parse_file(path));
+}
+
+Json VitConfig::to_json() const {
+  Json names = Json::object(), ids = Json::object();
+  for (int64_t i = 0; i < num_labels; ++i) {
+    const std::string number = std::to_string(i);
+    names.set(number, "LABEL_" + number);
+    ids.set("LABEL_" + number, i);
+  }
+  return Json::object({{"architectures", Json::array({"ViTForImageClassification"})},
+                       {"attention_probs_dropout_prob", attention_probs_dropout_prob},
+                       {"dtype", "float32"},
+                       {"hidden_act", std::string(name_of(hidden_act))},
+                       {"hidden_dropout_prob", hidden_dropout_prob},
+                       {"hidden_size", hidden_size},
+                       {"id2label", names},
+                       {"image_size", image_size},
+                       {"initializer_range", initializer_range},
+                       {"intermediate_size", intermediate_size},
+                       {"label2id", ids},
+                       {"layer_norm_eps", layer_norm_eps},
+                       {"model_type", "vit"},
+                       {"num_attention_heads", num_attention_heads},
+                       {"num_channels", num_channels},
+                       {"num_hidden_layers", num_hidden_layers},
+                       {"patch_size", patch_size},
+                       {"qkv_bias", qkv_bias}});
+}
+
+void VitConfig::check() const {
+  const auto positive = [](const char* field, int64_t value) {
+    TARE_CHECK(value > 0, "vit config: ", field, " is ", value, ", expected more than 0");
+  };
+  positive("image_size", image_size);
+  positive("patch_size", patch_size);
+  positive("num_channels", num_channels);
+  positive("hidden_size", hidden_size);
+  positive("num_hidden_layers", num_hidden_layers);
+  positive("num_attention_heads", num_attention_heads);
+  positive("intermediate_size", intermediate_size);
+  positive("num_labels", num_labels);
+  TARE_CHECK(image_size % patch_size == 0, "vit config: image_size ", image_size,
+             " does not divide into patches of patch_size ", patch_size);
+  TARE_CHECK(hidden_size % num_attention_heads == 0, "vit config: hidden_size ", hidden_size,
+             " does not divide into num_attention_heads ", num_attention_heads, " heads");
+  for (const double p : {hidden_dropout_prob, attention_probs_dropout_prob})
+    TARE_CHECK(p >= 0 && p < 1, "vit config: a dropout of ", p, ", expected 0 <= p < 1");
+  TARE_CHECK(layer_norm_eps > 0, "vit config: layer_norm_eps is ", layer_norm_eps);
+  TARE_CHECK(initializer_range >= 0, "vit config: initializer_range is ", initializer_range);
+}
+
+}  // namespace tare::nn
