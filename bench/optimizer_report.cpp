@@ -143,6 +143,7 @@ Json to_json(const OptimizerRow& r) {
   for (const OptimizerRun& run : r.runs) runs.push_back(to_json(run));
   Json j = Json::object({{"optimizer", r.optimizer},
                          {"optimizer_ran", f.optimizer},
+                         {"data", f.data},
                          {"parameters", f.parameters},
                          {"state_bytes", f.state_bytes},
                          {"state_bytes_predicted", f.state_bytes_predicted},

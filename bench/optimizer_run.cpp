@@ -13,17 +13,20 @@
 namespace tare::bench {
 namespace {
 
-constexpr int kRoofRepeats = 7;
+// Small arrays need more repeats: a thread that wakes late is a larger part of their time.
+int roof_repeats(int64_t elements) { return int(std::clamp<int64_t>(50'000'000 / elements, 7, 101)); }
+
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 // Once more when another program took memory's time from one of the two: a roof is not below a copy.
 void measure_roof(OptimizerRun& run) {
   const double bytes_per_element = run.update_bytes / double(run.parameters);
+  const int repeats = roof_repeats(run.parameters);
   for (int attempt = 0; attempt == 0 || (attempt < 3 && run.roof_gbps < run.copy_gbps); ++attempt) {
-    const Roof roof = measure_streams(pattern_of(bytes_per_element), run.parameters, kRoofRepeats);
+    const Roof roof = measure_streams(pattern_of(bytes_per_element), run.parameters, repeats);
     run.roof_gbps = roof.gbps;
     run.roof_scatter = roof.scatter;
-    run.copy_gbps = measure_copy(run.parameters, kRoofRepeats).gbps;
+    run.copy_gbps = measure_copy(run.parameters, repeats).gbps;
   }
 }
 
@@ -108,6 +111,8 @@ OptimizerRun measure_optimizer(const train::RunOptions& options, const MeasureOp
   train::Run& training = *made;
   const int64_t steps = training.options().steps;
   run.description = training.describe();
+  const Json* data = run.description.find("data");
+  run.data = (data ? *data : run.description.at("text")).as_string();
   run.parameters = training.model().num_parameters();
   run.items = training.words().items;
   run.items_per_step = training.items_per_step();
@@ -147,6 +152,7 @@ Json to_json(const OptimizerRun& r) {
   for (int c = 0; c < kCategories; ++c) peak.set(name_of(Category(c)), r.peak[size_t(c)]);
   for (const int64_t step : r.curve.step) steps.push_back(step);
   return Json::object({{"optimizer", r.optimizer},
+                       {"data", r.data},
                        {"seed", r.seed},
                        {"parameters", r.parameters},
                        {"state_bytes", r.state_bytes},
@@ -177,6 +183,7 @@ Json to_json(const OptimizerRun& r) {
 OptimizerRun optimizer_run_of(const Json& j) {
   OptimizerRun r;
   r.optimizer = j.at("optimizer").as_string();
+  r.data = j.at("data").as_string();
   r.seed = j.at("seed").as_uint();
   r.parameters = j.at("parameters").as_int();
   r.state_bytes = j.at("state_bytes").as_int();

@@ -26,6 +26,7 @@ LossCurve thinned(const std::vector<double>& seconds, const std::vector<double>&
 
 struct OptimizerRun {
   std::string optimizer;  // as it ran, with the rate that was chosen for it
+  std::string data;       // where it is from: a path, or "synthetic"
   uint64_t seed = 0;
   int64_t parameters = 0;             // elements
   int64_t state_bytes = 0;            // in the ledger after the first step

@@ -83,6 +83,8 @@ std::string tuning_text(const OptimizerRow& row) {
 
 std::string notes(const std::vector<OptimizerRow>& rows) {
   std::string text;
+  if (rows.front().first().data == "synthetic")
+    text += "data: synthetic images, seeded; losses say nothing of real ones\n";
   for (const OptimizerRow& r : rows) {
     if (r.tuning) text += tuning_text(r);
     for (const OptimizerRun& run : r.runs)

@@ -89,8 +89,8 @@ TEST(Report, AnotherFileIsRefused) {
 
 TEST(Report, CsvHasALineForEachOptimizerAndQuotesCommas) {
   const std::string csv = csv_table({made_row("adamw:lr=1e-3,beta2=0.95", {2}), made_row("sgd", {3})});
-  EXPECT_EQ(csv.find("optimizer,optimizer_ran,parameters,state_bytes"), 0u);
-  EXPECT_NE(csv.find("\r\n\"adamw:lr=1e-3,beta2=0.95\",\"adamw:lr=1e-3,beta2=0.95\",1000,8000,"),
+  EXPECT_EQ(csv.find("optimizer,optimizer_ran,data,parameters,state_bytes"), 0u);
+  EXPECT_NE(csv.find("\r\n\"adamw:lr=1e-3,beta2=0.95\",\"adamw:lr=1e-3,beta2=0.95\",t.txt,1000,8000,"),
             std::string::npos);
   EXPECT_NE(csv.find(",peak_optimizer_state,"), std::string::npos);
   EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 3);
@@ -105,7 +105,11 @@ TEST(Report, TheTableSaysWhatDivergedAndWhatWasTuned) {
   OptimizerRow row = made_row("sgd:lr=9", {2, 2});
   test::diverge(row.runs[1], 5);
   row.tuning = Tuning{20, 9, LearningRateSearch(9, {{1, 9, 2, 2, 0}, {2, 18, NAN, NAN, 7}})};
-  const std::string text = text_table({made_row("adamw", {2, 2.5}), row});
+  OptimizerRow first = made_row("adamw", {2, 2.5});
+  EXPECT_EQ(text_table({first}).find("synthetic"), std::string::npos);
+  first.runs[0].data = "synthetic";
+  const std::string text = text_table({first, row});
+  EXPECT_NE(text.find("synthetic images"), std::string::npos) << text;
   EXPECT_NE(text.find("2.2500 +- 0.3536"), std::string::npos) << text;
   EXPECT_NE(text.find("sgd:lr=9, seed 8: diverged at step 5"), std::string::npos) << text;
   EXPECT_NE(text.find("diverged at 18; chosen 9, at the edge"), std::string::npos) << text;

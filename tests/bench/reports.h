@@ -12,6 +12,7 @@ namespace tare::bench::test {
 inline OptimizerRun made_run(const std::string& optimizer, uint64_t seed, double loss) {
   OptimizerRun r;
   r.optimizer = optimizer;
+  r.data = "t.txt";
   r.seed = seed;
   r.parameters = 1000;
   r.state_bytes = r.state_bytes_predicted = 8000;
