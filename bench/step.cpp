@@ -7,6 +7,8 @@
 #include "tare/bench/roof.h"
 #include "tare/core/allocator.h"
 #include "tare/core/machine.h"
+#include "tare/nn/models/gpt2.h"
+#include "tare/nn/models/vit.h"
 
 namespace tare::bench {
 namespace {
@@ -19,6 +21,26 @@ GemmBaseline products_of(const nn::Gpt2Config& c, int64_t tokens) {
                        {tokens, c.n_embd, c.inner(), c.n_layer},
                        {tokens, c.inner(), c.n_embd, c.n_layer},
                        {tokens, c.n_embd, c.vocab_size, 1}});
+}
+
+// The patches' convolution has no overlap: it is a product too, though without a gradient of its input.
+GemmBaseline products_of(const nn::VitConfig& c, int64_t images) {
+  const int64_t tokens = images * (c.patches() + 1);
+  return GemmBaseline({{tokens, c.hidden_size, c.hidden_size, 4 * c.num_hidden_layers},
+                       {tokens, c.hidden_size, c.intermediate_size, c.num_hidden_layers},
+                       {tokens, c.intermediate_size, c.hidden_size, c.num_hidden_layers},
+                       {images * c.patches(), c.num_channels * c.patch_size * c.patch_size, c.hidden_size, 1},
+                       {images, c.hidden_size, c.num_labels, 1}});
+}
+
+// None of a model whose products are not known here.
+GemmBaseline products_of(train::Run& run) {
+  if (!GemmBaseline::available()) return GemmBaseline({});
+  if (const auto* gpt2 = dynamic_cast<const nn::Gpt2*>(&run.model()))
+    return products_of(gpt2->config(), run.items_per_step());
+  if (const auto* vit = dynamic_cast<const nn::Vit*>(&run.model()))
+    return products_of(vit->config(), run.items_per_step());
+  return GemmBaseline({});
 }
 
 }  // namespace
@@ -38,21 +60,17 @@ double StepBench::measure() { return 1e3 * run_->step().seconds; }
 StepBreakdown measure_step(const train::RunOptions& options, int repeats, int64_t rss_before,
                            const std::function<void(int done)>& on_repeat) {
   TARE_CHECK(repeats >= 1, "bench step: ", repeats, " repeats; expected at least 1");
-  train::RunOptions run_options = options;
-  run_options.steps = repeats + kWarmup;
+  StepBench bench(options, rss_before);
+  train::Run& run = bench.run();
   StepBreakdown result;
-  ledger(kCpu).reset_peaks();
-  train::TextRun run(run_options);
-  for (int i = 0; i < kWarmup; ++i) run.step();
   const LedgerReport memory = ledger(kCpu).report();
   result.peak_bytes = memory.peak_total;
   result.peak = memory.at_peak;
   result.held_bytes = allocator(kCpu).stats().peak_held;
-  result.rss_peak_bytes = peak_rss_bytes() - rss_before;
+  result.rss_peak_bytes = bench.rss_peak_bytes();
 
-  const bool with_products = GemmBaseline::available();
-  GemmBaseline products =
-      with_products ? products_of(run.model().config(), options.batch * options.seq) : GemmBaseline({});
+  GemmBaseline products = products_of(run);
+  const bool with_products = products.flops() > 0;
   if (with_products) products.run();
   std::vector<double> step, forward, backward, update, gemm;
   kernels::Profiler profiler, last;

@@ -3,12 +3,13 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "tare/core/ledger.h"
 #include "tare/kernels/profile.h"
-#include "tare/train/text_run.h"
+#include "tare/train/run.h"
 
 namespace tare::bench {
 

@@ -246,7 +246,9 @@ void add_bench_optimizers(CLI::App& bench) {
   add_outputs(*command, *options);
   add_internal(*command, *options);
   command->callback([command, options] {
-    if (command->count("--warmup") == 0) options->run.warmup = std::min<int64_t>(20, options->run.steps / 10);
+    // Of epochs the steps are not known yet, and a warm-up must not be longer.
+    const int64_t steps = options->run.epochs > 0 ? 0 : options->run.steps;
+    if (command->count("--warmup") == 0) options->run.warmup = std::min<int64_t>(20, steps / 10);
     resolve_data(*command, options->run);
     run(*options);
   });

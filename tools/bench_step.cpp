@@ -82,7 +82,6 @@ void run_by_turns(const StepCommand& options) {
 
 void run(StepCommand& options) {
   apply_threads(options.threads);
-  resolve_text(options.run);
   if (options.turns) return run_by_turns(options);
   train::Progress progress("repeat", options.repeats);
   const bench::StepBreakdown b = bench::measure_step(options.run, options.repeats, start_rss_bytes(),
@@ -114,8 +113,10 @@ void add_bench_step(CLI::App& bench) {
       bench.add_subcommand("step", "A training step taken apart, beside its matrix products alone");
   command->add_option("--text", options->run.text,
                       "File or folder to train on (default: Tare's own sources and docs)");
+  command->add_option("--data", options->run.data,
+                      "Folder of images in IDX files (default: synthetic images of the model's size)");
   command->add_option("--model", options->run.model, "Preset or folder")->capture_default_str();
-  command->add_option("--batch", options->run.batch, "Sequences per step")->capture_default_str();
+  command->add_option("--batch", options->run.batch, "Sequences or images per step")->capture_default_str();
   command->add_option("--seq", options->run.seq, "Tokens per sequence")->capture_default_str();
   command->add_option("--optimizer", options->run.optimizer, "Optimizer with options")->capture_default_str();
   command->add_option("--clip", options->run.clip, "Greatest global norm of the gradients; 0 does not clip")
@@ -128,7 +129,10 @@ void add_bench_step(CLI::App& bench) {
                       "Write a timeline of the last step, for Perfetto, to this file");
   command->add_flag("--turns", options->turns,
                     "One step for each line on stdin, told as a line of JSON: by turns with another program");
-  command->callback([options] { run(*options); });
+  command->callback([command, options] {
+    resolve_data(*command, options->run);
+    run(*options);
+  });
 }
 
 }  // namespace tare::tools

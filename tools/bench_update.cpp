@@ -83,7 +83,7 @@ void run_by_turns(const UpdateCommand& command, const std::string& optimizer) {
 
 void run(UpdateCommand& command) {
   apply_threads(command.threads);
-  resolve_text(command.run);
+  if (!is_of_images(command.run)) resolve_text(command.run);
   TARE_CHECK(command.repeats >= 1, "--repeats ", command.repeats, ": expected at least 1");
   const std::vector<std::string> optimizers = optim::split_specs(command.optimizers);
   for (const std::string& optimizer : optimizers)  // is each right, before the first is measured?

@@ -31,7 +31,8 @@ std::string lead_of(const OptimizersReport& report) {
     if (const std::string path = member(report.run, key); !path.empty())
       text += " \u00b7 " + path.substr(path.find_last_of('/') + 1);
   text += " \u00b7 " + member(report.run, "steps") + " updates of " + member(report.run, "batch");
-  if (const std::string seq = member(report.run, "seq"); !seq.empty()) text += " \u00d7 " + seq + " tokens";
+  const std::string seq = member(report.run, "seq");
+  text += (seq.empty() ? "" : " \u00d7 " + seq) + " " + report.rows.front().first().items;
   const size_t seeds = report.rows.front().runs.size();
   text += seeds == 1 ? " \u00b7 1 seed" : " \u00b7 " + std::to_string(seeds) + " seeds";
   if (report.rows.front().tuning) text += " \u00b7 each at its own best learning rate";
