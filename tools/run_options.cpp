@@ -75,19 +75,22 @@ bool is_of_images(const train::RunOptions& run) {
 bool has_image_folder(const train::RunOptions& run) { return is_of_images(run) && run.data != "synthetic"; }
 
 void resolve_data(const CLI::App& command, train::RunOptions& run, const std::filesystem::path& checkpoint) {
-  if (run.task == "images" && command.count("--model") == 0 && checkpoint.empty()) run.model = kImageModel;
+  const auto given = [&](const char* flag) {  // not every command has every option
+    const CLI::Option* option = command.get_option_no_throw(flag);
+    return option && option->count() > 0;
+  };
+  if (run.task == "images" && !given("--model") && checkpoint.empty()) run.model = kImageModel;
   run.task = train::task_of(run, checkpoint);
   const auto refuse = [&](const char* flag) {
-    TARE_CHECK(command.count(flag) == 0, flag, ": model ", run.model, " is of task ", run.task,
+    TARE_CHECK(!given(flag), flag, ": model ", run.model, " is of task ", run.task,
                ", which has no such option");
   };
   if (is_of_images(run)) {
     refuse("--text");
     refuse("--seq");
-    TARE_CHECK(command.count("--epochs") == 0 || command.count("--steps") == 0,
+    TARE_CHECK(!given("--epochs") || !given("--steps"),
                "--epochs and --steps: one of them says how long to train");
-    TARE_CHECK(command.count("--epochs") == 0 || run.epochs >= 1, "--epochs ", run.epochs,
-               ": expected at least 1");
+    TARE_CHECK(!given("--epochs") || run.epochs >= 1, "--epochs ", run.epochs, ": expected at least 1");
     if (run.data.empty()) run.data = "synthetic";
   } else {
     refuse("--data");
