@@ -98,6 +98,7 @@ const OptimizerRow* find(const std::vector<OptimizerRow>& rows, const std::strin
 }
 
 std::string number(double value) {
+  if (!std::isfinite(value)) return "-";
   char text[32];
   const bool whole = value == std::floor(value) && std::abs(value) < 1e15;
   std::snprintf(text, sizeof text, whole ? "%.0f" : "%.5g", value);

@@ -174,6 +174,13 @@ void check(const OptimizersCommand& command, const std::vector<std::string>& opt
   }
 }
 
+void write_files(const OptimizersCommand& command, const bench::OptimizersReport& report,
+                 const std::optional<bench::Peers>& peers) {
+  if (command.json != "-") write_json(command.json, to_json(report));
+  if (!command.csv.empty()) write_file(command.csv, bench::csv_table(report.rows));
+  if (!command.report.empty()) write_file(command.report, bench::report_page(report, peers));
+}
+
 void run(OptimizersCommand& command) {
   apply_threads(command.threads);
   if (!command.only.empty()) return make_run(command);
@@ -184,23 +191,27 @@ void run(OptimizersCommand& command) {
   if (!command.peers.empty()) peers = bench::peers_of(Json::parse_file(command.peers), command.peers);
   Runs runs(command, optimizers.size());
   bench::OptimizersReport report;
+  Json stamped = Json::object();
+  stamp(stamped);
+  report.machine = stamped.at("machine");
+  report.command = stamped.at("command").as_string();
+  report.date = stamped.at("date").as_string();
   std::string failed;  // the rows that were measured are reported nonetheless
-  for (const std::string& optimizer : optimizers) try {
+  for (const std::string& optimizer : optimizers) {
+    try {
       report.rows.push_back(runs.row(optimizer));
     } catch (const Error& e) {
       failed += detail::concat(failed.empty() ? "" : "; ", optimizer, ": ", e.what());
+      continue;
     }
-  if (!report.rows.empty()) {
-    Json stamped = Json::object();
-    stamp(stamped);
-    report.machine = stamped.at("machine");
-    report.command = stamped.at("command").as_string();
-    report.date = stamped.at("date").as_string();
     report.run = described(command, runs.description());
-    if (command.json != "-") std::printf("\n%s", bench::text_table(report.rows).c_str());
-    write_json(command.json, to_json(report));
-    if (!command.csv.empty()) write_file(command.csv, bench::csv_table(report.rows));
-    if (!command.report.empty()) write_file(command.report, bench::report_page(report, peers));
+    write_files(command, report, peers);  // whole so far: what takes hours may be interrupted
+  }
+  if (!report.rows.empty()) {
+    if (command.json == "-")
+      write_json(command.json, to_json(report));
+    else
+      std::printf("\n%s", bench::text_table(report.rows).c_str());
   }
   TARE_CHECK(failed.empty(), failed);
   check_rows(report.rows);
