@@ -29,7 +29,8 @@ std::string lead_of(const OptimizersReport& report) {
   std::string text = grouped(report.rows.front().first().parameters) + " parameters";
   for (const char* key : {"text", "data"})
     if (const std::string path = member(report.run, key); !path.empty())
-      text += " \u00b7 " + path.substr(path.find_last_of('/') + 1);
+      text +=
+          " \u00b7 " + (path == "synthetic" ? "synthetic images" : path.substr(path.find_last_of('/') + 1));
   text += " \u00b7 " + member(report.run, "steps") + " updates of " + member(report.run, "batch");
   const std::string seq = member(report.run, "seq");
   text += (seq.empty() ? "" : " \u00d7 " + seq) + " " + report.rows.front().first().items;

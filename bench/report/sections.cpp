@@ -74,6 +74,14 @@ std::string loss_text(const OptimizerRow& row, const std::vector<double>& losses
   return losses.size() == 1 ? middle : middle + " \u00b1 " + fixed(standard_deviation(losses), 4);
 }
 
+static std::string accuracy_text(const OptimizerRow& row) {
+  const std::vector<double> values = row.accuracies();
+  if (values.empty()) return "-";
+  const std::string spread =
+      values.size() == 1 ? "" : " \u00b1 " + fixed(100 * standard_deviation(values), 2);
+  return fixed(100 * mean(values), 2) + spread + " %";
+}
+
 void summary_section(Markup& out, const OptimizersReport& report) {
   const bool with_accuracy = std::any_of(report.rows.begin(), report.rows.end(),
                                          [](const auto& row) { return !row.accuracies().empty(); });
@@ -83,8 +91,7 @@ void summary_section(Markup& out, const OptimizersReport& report) {
                      grouped(r.largest().peak_bytes), fixed(r.update_ms(), 3), fixed(r.percent_of_roof(), 1),
                      fixed(r.step_ms(), 2), fixed(r.items_per_s(), 0), loss_text(r, r.train_losses()),
                      loss_text(r, r.heldout_losses())});
-    if (with_accuracy)
-      lines.back().push_back(r.accuracies().empty() ? "-" : fixed(100 * mean(r.accuracies()), 2) + " %");
+    if (with_accuracy) lines.back().push_back(accuracy_text(r));
   }
   TableLine head = {"optimizer",
                     "state, bytes",

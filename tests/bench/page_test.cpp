@@ -139,6 +139,17 @@ TEST(Page, NoTextBecomesMarkup) {
   EXPECT_NE(html.find("a&lt;b&gt;&amp;c.txt"), std::string::npos);
 }
 
+TEST(Page, ShowsTheAccuracyAndTheSyntheticDataOfImages) {
+  OptimizersReport report = made_report({made_row("adamw", {2, 2.1}), made_row("sgd", {2})});
+  report.run = Json::object({{"data", "synthetic"}, {"model", "vit-tiny"}, {"steps", 40}, {"batch", 8}});
+  report.rows[0].runs[0].heldout_accuracy = 0.75;
+  report.rows[0].runs[1].heldout_accuracy = 0.25;
+  const std::string html = report_page(report);
+  parsed(html);
+  EXPECT_NE(html.find("<td>50.00 \u00b1 35.36 %</td>"), std::string::npos);
+  EXPECT_NE(html.find("synthetic images"), std::string::npos);
+}
+
 TEST(Page, HoldsOneRowOfOneStep) {
   OptimizersReport report = made_report({made_row("adamw", {2})});
   OptimizerRun& run = report.rows[0].runs[0];
