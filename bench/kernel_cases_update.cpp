@@ -2,6 +2,7 @@
 // What happens to all parameters at once: the gradient norm and the optimizers.
 #include "tare/bench/kernel_cases.h"
 #include "tare/kernels/adamw.h"
+#include "tare/kernels/adamw8bit.h"
 #include "tare/kernels/grad_norm.h"
 #include "tare/kernels/sgd.h"
 #include "tare/kernels/step.h"
@@ -11,17 +12,27 @@ namespace {
 
 using Call = std::function<void()>;
 
-// The parameters of gpt2 with their gradients and `states` states each, all of them small numbers.
+// A state of an element for every `per` of the parameter's.
+struct State {
+  DType dtype = DType::f32;
+  int64_t per = 1;
+};
+
+// The parameters of gpt2 with their gradients and states, all of them small numbers.
 struct Parameters {
-  explicit Parameters(int states) {
+  explicit Parameters(const std::vector<State>& states) {
     const auto add = [&](int64_t numel) {
-      const auto one = [&] { return tensors.emplace_back(Tensor::full({numel}, 1e-3)).mutable_raw(); };
+      const auto one = [&](const State& state = {}) {
+        const int64_t count = (numel + state.per - 1) / state.per;
+        const double value = state.dtype == DType::u8 ? 200 : 1e-3;
+        return tensors.emplace_back(Tensor::full({count}, value, {state.dtype, kCpu, {}})).mutable_raw();
+      };
       TensorEntry entry = {.param = one(),
                            .grad = one(),
                            .updates = count.mutable_data<int64_t>(),
                            .numel = numel,
                            .weight_decay = 0.01};
-      for (int k = 0; k < states; ++k) entry.states[k] = one();
+      for (size_t k = 0; k < states.size(); ++k) entry.states[k] = one(states[k]);
       entries.push_back(entry);
     };
     add(kVocabulary * kWidth);
@@ -32,7 +43,7 @@ struct Parameters {
         add(numel);
     add(kWidth);
     add(kWidth);
-    table = TensorTable(entries, DType::f32, DType::f32, DType::f32, kCpu);
+    table = TensorTable(entries, DType::f32, DType::f32, states.empty() ? DType::f32 : states[0].dtype, kCpu);
     StepState begun;
     begun.learning_rate = 1e-4f;
     state = kernels::make_step_state(kCpu, begun);
@@ -45,18 +56,26 @@ struct Parameters {
 };
 
 Call grad_norm_call() {
-  Parameters p(0);
+  Parameters p({});
   return [p, scratch = scratch_of(kernels::grad_norm_scratch_bytes(p.table))]() mutable {
     kernels::grad_norm(p.table, 0, scratch, p.state);
   };
 }
 
 Call adamw_call() {
-  return [p = Parameters(2)] { kernels::adamw_update(p.table, {}, p.state); };
+  return [p = Parameters({{}, {}})] { kernels::adamw_update(p.table, {}, p.state); };
+}
+
+Call adamw8bit_call() {
+  const kernels::AdamW8bitArgs args;
+  const State codes{DType::u8}, absmax{DType::f32, args.block};
+  return [p = Parameters({codes, absmax, codes, absmax}), args] {
+    kernels::adamw8bit_update(p.table, args, p.state);
+  };
 }
 
 Call sgd_call(double momentum) {
-  return [p = Parameters(momentum == 0 ? 0 : 1), momentum] {
+  return [p = Parameters(std::vector<State>(momentum == 0 ? 0 : 1)), momentum] {
     kernels::sgd_update(p.table, {.momentum = momentum}, p.state);
   };
 }
@@ -67,6 +86,7 @@ std::vector<KernelCase> update_cases() {
   return {
       {"grad_norm/124439808", grad_norm_call},
       {"adamw_update/124439808", adamw_call},
+      {"adamw8bit_update/124439808", adamw8bit_call},
       {"sgd_update/124439808", [] { return sgd_call(0); }},
       {"sgd_momentum_update/124439808", [] { return sgd_call(0.9); }},
   };

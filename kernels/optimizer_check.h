@@ -18,11 +18,15 @@ inline void check_pointers(const char* op, const TensorTable& table, int states)
   }
 }
 
-// For kernels whose states have the type that the update is computed in.
-inline void check_update(const char* op, const TensorTable& table, const Tensor& state, int states) {
+inline void check_step_state(const char* op, const TensorTable& table, const Tensor& state) {
   check_same_shape(op, "state", state, {int64_t(sizeof(StepState))});
   check_same_dtype(op, "state", state, DType::u8);
   check_same_device(op, "state", state, table.device());
+}
+
+// For kernels whose states have the type that the update is computed in.
+inline void check_update(const char* op, const TensorTable& table, const Tensor& state, int states) {
+  check_step_state(op, table, state);
   const bool wide = table.param_dtype() == DType::f64;
   TARE_CHECK(table.state_dtype() == (wide ? DType::f64 : DType::f32), op, ": states are ",
              table.state_dtype(), " for parameters of ", table.param_dtype(), "; expected ",

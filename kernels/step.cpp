@@ -48,7 +48,8 @@ void finish_grad_norm(double max_norm, Tensor& state) {
 }
 
 void count_update(const TensorTable& table, const Tensor& state) {
-  check_update("count_update", table, state, 0);
+  check_step_state("count_update", table, state);
+  check_pointers("count_update", table, 0);
   const double n = double(table.count());
   TARE_DISPATCH_CPU(table.device(), (Cost{n, 16 * n}), count_update(table, state));
 }

@@ -22,13 +22,13 @@ template <class F> void walk_table(const TensorTable& table, int64_t begin, int6
 }
 
 // The same over the whole table in parallel: every thread takes one contiguous range. Inside a tensor, cuts
-// between threads fall on multiples of 64 elements: a vector loop then meets the same elements in the same
-// lanes for any number of threads.
-template <class F> void for_table_ranges(const TensorTable& table, int64_t grain, F f) {
+// between threads fall on multiples of `unit` elements: a vector loop then meets the same elements in the
+// same lanes for any number of threads.
+template <class F> void for_table_ranges(const TensorTable& table, int64_t grain, F f, int64_t unit = 64) {
   parallel_for(table.numel(), grain, [&](int64_t begin, int64_t end) {
     walk_table(table, begin, end, [&](const TensorEntry& e, int64_t first, int64_t last) {
-      first = first / 64 * 64;
-      if (last != e.numel) last = last / 64 * 64;
+      first = first / unit * unit;
+      if (last != e.numel) last = last / unit * unit;
       if (first < last) f(e, first, last);
     });
   });
