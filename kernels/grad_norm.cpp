@@ -23,4 +23,12 @@ void grad_norm(const TensorTable& table, int64_t first_index, Tensor& scratch, T
                     grad_norm(table, first_index, scratch, state));
 }
 
+void count_nonfinite(const TensorTable& table, Tensor& state) {
+  check_same_shape("count_nonfinite", "state", state, {int64_t(sizeof(StepState))});
+  check_same_dtype("count_nonfinite", "state", state, DType::u8);
+  check_same_device("count_nonfinite", "state", state, table.device());
+  // What it nearly always costs.
+  TARE_DISPATCH_CPU(table.device(), (Cost{0, sizeof(StepState)}), count_nonfinite(table, state));
+}
+
 }  // namespace tare::kernels

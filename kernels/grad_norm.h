@@ -16,6 +16,11 @@ namespace tare::kernels {
 void grad_norm(const TensorTable& table, int64_t first_index, Tensor& scratch, Tensor& state);
 int64_t grad_norm_scratch_bytes(const TensorTable& table);
 
+// Where found_inf of `state` is set, adds the number of gradient elements that are not finite to its
+// `nonfinite`; else it returns at once.
+void count_nonfinite(const TensorTable& table, Tensor& state);
+
+TARE_DECLARE_TWINS(count_nonfinite, const TensorTable& table, Tensor& state)
 TARE_DECLARE_TWINS(grad_norm, const TensorTable& table, int64_t first_index, Tensor& scratch, Tensor& state)
 
 inline constexpr int64_t kNormPiece = 1 << 16;

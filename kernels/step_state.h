@@ -24,9 +24,10 @@ struct StepState {
   int32_t first_nonfinite = -1;  // index of the first tensor with such a gradient
   int32_t error = 0;             // device error word: a bad label or index
   int32_t unused = 0;            // so that no byte is padding
+  int64_t nonfinite = 0;         // elements of gradients that are not finite, counted when found_inf is set
 };
 
 static_assert(std::is_trivially_copyable_v<StepState> && std::is_standard_layout_v<StepState>);
-static_assert(offsetof(StepState, loss_scale) == 40 && sizeof(StepState) == 64);
+static_assert(offsetof(StepState, loss_scale) == 40 && sizeof(StepState) == 72);
 
 }  // namespace tare

@@ -7,7 +7,7 @@ namespace tare::nn {
 
 Embedding::Embedding(int64_t rows, int64_t width, const Init& init, const ModuleOptions& options) {
   TARE_CHECK(rows > 0 && width > 0, "Embedding: ", rows, " rows of ", width, ", expected sizes above 0");
-  register_parameter("weight", weight, {rows, width}, init, options);
+  register_embedding("weight", weight, {rows, width}, init, options);
 }
 
 Var Embedding::forward(const Tensor& ids) const {

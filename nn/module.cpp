@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 
 namespace tare::nn {
 namespace {
@@ -32,13 +33,19 @@ void Module::register_parameter(const std::string& name, Var& var, const Shape& 
                                 const ModuleOptions& options) {
   check_name(name);
   var = Var::parameter(Tensor::empty(shape, {options.dtype, options.device, Category::parameters}), name);
-  parameters_.push_back({name, &var, init, false});
+  parameters_.push_back({name, &var, init, false, false});
+}
+
+void Module::register_embedding(const std::string& name, Var& var, const Shape& shape, const Init& init,
+                                const ModuleOptions& options) {
+  register_parameter(name, var, shape, init, options);
+  parameters_.back().embedding = true;
 }
 
 void Module::register_tied(const std::string& name, Var& var) {
   check_name(name);
   TARE_CHECK(var.defined(), describe(), ": the parameter to be tied as \"", name, "\" does not exist yet");
-  parameters_.push_back({name, &var, {}, true});
+  parameters_.push_back({name, &var, {}, true, false});
 }
 
 void Module::register_module(const std::string& name, Module& child) {
@@ -73,10 +80,14 @@ std::vector<std::pair<std::string, const Module::Parameter*>> Module::distinct_p
 
 std::vector<NamedParameter> Module::named_parameters() {
   const std::string here = path();
+  std::unordered_set<const Storage*> tables;
+  walk("", [&](const std::string&, const Parameter& p) {
+    if (p.embedding) tables.insert(p.var->value().storage().get());
+  });
   std::vector<NamedParameter> named;
   for (const auto& [name, p] : distinct_parameters()) {
     if (p->var->node()) p->var->set_name(join(here, name));
-    named.push_back({name, p->var});
+    named.push_back({name, p->var, tables.contains(p->var->value().storage().get())});
   }
   return named;
 }

@@ -26,8 +26,9 @@ struct ModuleOptions {
 };
 
 struct NamedParameter {
-  std::string name;  // below the module that was asked: "h.3.attn.c_attn.weight"
-  Var* var;          // the module's own member
+  std::string name;        // below the module that was asked: "h.3.attn.c_attn.weight"
+  Var* var;                // the module's own member
+  bool embedding = false;  // it is a table of rows looked up by index, wherever else it is tied to
 };
 
 // Parameters that an optimizer treats alike.
@@ -96,6 +97,9 @@ class Module {
   // Allocates `var` without values: initialize() or load_state() must follow before a forward.
   void register_parameter(const std::string& name, Var& var, const Shape& shape, const Init& init,
                           const ModuleOptions& options);
+  // The same for a table of rows that are looked up by index.
+  void register_embedding(const std::string& name, Var& var, const Shape& shape, const Init& init,
+                          const ModuleOptions& options);
   // Lists a parameter that exists elsewhere in the tree (tied): no memory of its own.
   void register_tied(const std::string& name, Var& var);
   // `child` is a member. Its name may have dots: "h.3".
@@ -108,6 +112,7 @@ class Module {
     Var* var;
     Init init;
     bool tied;
+    bool embedding;
   };
   struct TreeRow;
 

@@ -15,6 +15,10 @@ struct AdamWOptions {
   double weight_decay = 1e-2;
 };
 
+// Error, with the optimizer's name, that names the option: eps is not positive, a beta lies outside [0, 1).
+void check_adam_options(const char* optimizer, const AdamWOptions& options);
+std::string adam_settings(const AdamWOptions& options);  // Optimizer::settings()
+
 class AdamW : public Optimizer {
  public:
   // Error that names the option: a negative lr, eps or weight_decay, a beta outside [0, 1).

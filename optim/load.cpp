@@ -2,6 +2,7 @@
 // Reading an optimizer's states back.
 #include <charconv>
 #include <cmath>
+#include <set>
 
 #include "tare/kernels/step.h"
 #include "tare/optim/optimizer.h"
@@ -27,12 +28,46 @@ int64_t count_field(const std::string& key, const std::string& text) {
   return n;
 }
 
+// "block=128,map=bnb" by name.
+Metadata by_name(const std::string& settings) {
+  Metadata parts;
+  for (size_t begin = 0; begin < settings.size();) {
+    const size_t end = std::min(settings.find(',', begin), settings.size());
+    const std::string part = settings.substr(begin, end - begin);
+    const size_t equals = std::min(part.find('='), part.size());
+    parts[part.substr(0, equals)] = equals < part.size() ? part.substr(equals + 1) : "";
+    begin = end + 1;
+  }
+  return parts;
+}
+
+// Error that names the settings that differ, and both values.
+void check_settings(const std::string& given, const std::string& mine) {
+  if (given == mine) return;
+  const Metadata was = by_name(given), is = by_name(mine);
+  const auto value = [](const Metadata& m, const std::string& key) {
+    const auto it = m.find(key);
+    return it == m.end() ? std::string("none") : it->second;
+  };
+  std::set<std::string> keys;
+  for (const Metadata* m : {&was, &is})
+    for (const auto& [key, text] : *m) keys.insert(key);
+  std::string differences;
+  for (const std::string& key : keys)
+    if (value(was, key) != value(is, key))
+      differences += detail::concat(differences.empty() ? "" : "; ", key, " is ", value(was, key),
+                                    ", this run has ", value(is, key));
+  TARE_THROW("optimizer state: settings differ: ",
+             differences.empty() ? given + ", not " + mine : differences);
+}
+
 void check_metadata(const Metadata& given, const Metadata& mine) {
   const auto check_field = [&](const std::string& key) {
     TARE_CHECK(field(given, key) == mine.at(key), "optimizer state: ", key, " is ", field(given, key),
                ", this run has ", mine.at(key));
   };
-  for (const char* key : {"version", "optimizer", "settings"}) check_field(key);
+  for (const char* key : {"version", "optimizer"}) check_field(key);
+  check_settings(field(given, "settings"), mine.at("settings"));
   for (const auto& [key, value] : mine)
     if (key.starts_with(kGroup)) check_field(key);
   for (const auto& [key, value] : given)

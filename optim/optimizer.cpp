@@ -184,6 +184,7 @@ void Optimizer::find_norm(const std::vector<Call>& calls, double max_norm) {
     index += call.table->count();
   }
   kernels::finish_grad_norm(max_norm, step_state_);
+  for (const Call& call : calls) kernels::count_nonfinite(*call.table, step_state_);
 }
 
 void Optimizer::run_updates(const std::vector<Call>& calls) {

@@ -22,13 +22,14 @@ StepInFlight::~StepInFlight() {
 const StepReport& StepInFlight::wait() {
   if (!report_) {
     const StepState s = kernels::read_step_state(step_state_);
-    report_ = StepReport{s.found_inf == 0, s.update, s.grad_norm, s.learning_rate, ""};
+    report_ = StepReport{s.found_inf == 0, s.update, s.grad_norm, s.learning_rate, "", s.nonfinite};
     if (!report_->stepped) report_->nonfinite = names_.at(size_t(s.first_nonfinite));
   }
   if (!report_->stepped && policy_ == NonFinitePolicy::error)
-    throw NonFiniteGradient(detail::concat("step: the gradient of ", report_->nonfinite,
-                                           " is not finite; nothing was changed, update ",
-                                           report_->update + 1, " is still to be made"));
+    throw NonFiniteGradient(detail::concat(
+        "step: the gradient of ", report_->nonfinite, " is not finite; nothing was changed, update ",
+        report_->update + 1, " is still to be made; ", report_->nonfinite_elements,
+        " elements of all gradients are not finite"));
   return *report_;
 }
 

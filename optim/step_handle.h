@@ -35,6 +35,7 @@ struct StepReport {
   double learning_rate = 0;  // of the schedule, before a group's factor
   // Name of a parameter whose gradient was not finite, the first of its dtype, else "".
   std::string nonfinite;
+  int64_t nonfinite_elements = 0;  // of all gradients; 0 too where only their norm overflows f64
 };
 
 // A step that may still be under way, shared by the optimizer and who holds a handle. If the last of them

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cmath>
+#include <set>
 
 #include "tare/core/random_scope.h"
 #include "tare/core/utf8.h"
@@ -26,18 +27,32 @@ class Stopwatch {
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
-std::unique_ptr<optim::Optimizer> make_optimizer(const RunOptions& o,
-                                                 const std::vector<optim::ParamGroup>& groups) {
-  auto optimizer = optim::make_optimizer(o.optimizer, groups);
-  LrSchedule schedule = optimizer->schedule();
+void set_schedule(const RunOptions& o, optim::Optimizer& optimizer) {
+  LrSchedule schedule = optimizer.schedule();
   schedule.shape = optim::schedule_shape(o.schedule);
   schedule.warmup = o.warmup;
   schedule.total = o.steps;
-  optimizer->set_schedule(schedule);
-  return optimizer;
+  optimizer.set_schedule(schedule);
 }
 
 }  // namespace
+
+std::vector<optim::ParamGroup> param_groups(nn::Module& model) {
+  std::set<const void*> tables;
+  for (const nn::NamedParameter& p : model.named_parameters())
+    if (p.embedding) tables.insert(p.var->node().get());
+  std::vector<optim::ParamGroup> groups;
+  for (const nn::ParameterGroup& group : model.parameter_groups()) {
+    const bool decay = group.name == "decay";
+    for (const Var& p : group.parameters) {
+      const bool embedding = tables.contains(p.node().get());
+      if (groups.empty() || groups.back().decay != decay || groups.back().embedding != embedding)
+        groups.push_back({.params = {}, .decay = decay, .embedding = embedding});
+      groups.back().params.push_back(p);
+    }
+  }
+  return groups;
+}
 
 Run::~Run() = default;
 
@@ -50,16 +65,14 @@ void Run::check_options() const {
              ": a path that is not UTF-8 cannot stand in a checkpoint; rename it");
   TARE_CHECK(o.dropout >= 0 && o.dropout < 1, "dropout ", o.dropout, ": expected a probability in [0, 1)");
   TARE_CHECK(std::isfinite(o.clip) && o.clip >= 0, "clip ", o.clip, ": expected a finite norm of at least 0");
-  make_optimizer(o, {{{Var::parameter(Tensor::zeros({1}), "any")}}});  // are its options right?
+  set_schedule(o, *optim::make_trial_optimizer(o.optimizer));
 }
 
 void Run::optimize(nn::Module& model) {
   model_ = &model;
   model.train();
-  std::vector<optim::ParamGroup> groups;
-  for (const nn::ParameterGroup& group : model.parameter_groups())
-    groups.push_back({group.parameters, group.name == "decay"});
-  optimizer_ = make_optimizer(options_, groups);
+  optimizer_ = optim::make_optimizer(options_.optimizer, param_groups(model));
+  set_schedule(options_, *optimizer_);
 }
 
 StepResult Run::step() {

@@ -67,6 +67,10 @@ struct TaskWords {
   const char* unit;     // of the loss: "nats per byte"
 };
 
+// What a model's parameters are to an optimizer: matrices decay, tables of embeddings are known as such. In
+// the order of Module::parameter_groups().
+std::vector<optim::ParamGroup> param_groups(nn::Module& model);
+
 class Run {
  public:
   virtual ~Run();

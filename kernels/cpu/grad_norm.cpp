@@ -80,4 +80,15 @@ void grad_norm(const TensorTable& table, int64_t first_index, Tensor& scratch, T
   }
 }
 
+void count_nonfinite(const TensorTable& table, Tensor& state) {
+  if (static_cast<const StepState*>(state.raw())->found_inf == 0) return;
+  int64_t count = 0;
+  visit_floating(table.grad_dtype(), "count_nonfinite", [&]<class T>() {
+    for (const TensorEntry& e : table.host())
+      for (int64_t i = 0; i < e.numel; ++i)
+        count += !std::isfinite(acc_t<T>(static_cast<const T*>(e.grad)[i]));
+  });
+  static_cast<StepState*>(state.mutable_raw())->nonfinite += count;
+}
+
 }  // namespace tare::kernels::cpu

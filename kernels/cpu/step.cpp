@@ -19,6 +19,7 @@ void begin_step(const LrSchedule& schedule, Tensor& state) {
   s.clip_coefficient = 1;
   s.found_inf = 0;
   s.first_nonfinite = -1;
+  s.nonfinite = 0;
 }
 
 void finish_grad_norm(double max_norm, Tensor& state) {

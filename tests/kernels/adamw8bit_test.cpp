@@ -115,13 +115,12 @@ TEST(AdamW8bitUpdate, fifty_steps_equal_the_reference_code_for_code_and_bit_for_
                          std::vector<float>(start.m_absmax.to_vector<float>())};
       ref::CodedMoment v = m;
       const ref::Coded coded{values_of(args.map, true), values_of(args.map_sq, false), size_t(args.block)};
-      std::vector<double> m_scaled, v_scaled;
       std::vector<Coded8> on_isa;
       on_each_isa([&](Isa) { on_isa.emplace_back(n, args); });
       for (int step = 0; step < 50; ++step) {
         set_gradient(start.grad, step);
         ref::adamw8bit<float>(p, m, v, start.grad.to_vector<float>(), step + 1,
-                              {kRate, args.beta1, args.beta2, args.eps, kDecay}, coded, m_scaled, v_scaled);
+                              {kRate, args.beta1, args.beta2, args.eps, kDecay}, coded);
         on_each_isa([&](Isa isa) {
           Coded8& got = on_isa[size_t(isa)];
           copy(start.grad, got.grad);
@@ -156,19 +155,19 @@ TEST(AdamW8bitUpdate, each_step_has_the_codes_of_f64_but_within_rounding_of_a_th
   for (int step = 0; step < 50; ++step) {
     set_gradient(got.grad, step);
     const auto before = got.param.to_vector<float>();
-    std::vector<double> p(before.begin(), before.end()), m_scaled, v_scaled;
+    std::vector<double> p(before.begin(), before.end());
     ref::CodedMoment m{got.m.to_vector<uint8_t>(), got.m_absmax.to_vector<float>()},
         v{got.v.to_vector<uint8_t>(), got.v_absmax.to_vector<float>()};
     ref::adamw8bit<double>(p, m, v, got.grad.to_vector<float>(), step + 1,
-                           {kRate, args.beta1, args.beta2, args.eps, kDecay}, coded, m_scaled, v_scaled);
+                           {kRate, args.beta1, args.beta2, args.eps, kDecay}, coded);
     got.step(plain_state());
     for (size_t i = 0; i < p.size(); ++i) {
       codes += 2;
       if (got.m.data<uint8_t>()[i] != m.codes[i]) {
-        EXPECT_LE(distance_to_threshold(m_map, m_scaled[i]), 1e-5) << step << " " << i, ++differ;
+        EXPECT_LE(distance_to_threshold(m_map, m.scaled[i]), 1e-5) << step << " " << i, ++differ;
       }
       if (got.v.data<uint8_t>()[i] != v.codes[i]) {
-        EXPECT_LE(distance_to_threshold(v_map, v_scaled[i]), 1e-6) << step << " " << i, ++differ;
+        EXPECT_LE(distance_to_threshold(v_map, v.scaled[i]), 1e-6) << step << " " << i, ++differ;
       }
       const double scale = std::max({1.0, std::fabs(p[i]), std::fabs(double(before[i]))});
       EXPECT_NEAR(got.param.data<float>()[i], p[i], 1e-5 * scale);

@@ -14,7 +14,8 @@ namespace tare::ref {
 
 struct CodedMoment {
   std::vector<uint8_t> codes;
-  std::vector<float> absmax;  // one per block
+  std::vector<float> absmax;        // one per block
+  std::vector<double> scaled = {};  // what the latest codes are the nearest to
 };
 
 template <class T> std::vector<T> decode(const CodedMoment& s, const std::vector<float>& map, size_t block) {
@@ -23,12 +24,9 @@ template <class T> std::vector<T> decode(const CodedMoment& s, const std::vector
   return x;
 }
 
-// scaled[i] is what the code of x[i] is the nearest to.
-template <class T>
-CodedMoment encode(const std::vector<T>& x, const std::vector<float>& map, size_t block,
-                   std::vector<double>& scaled) {
+template <class T> CodedMoment encode(const std::vector<T>& x, const std::vector<float>& map, size_t block) {
   CodedMoment s{std::vector<uint8_t>(x.size()), std::vector<float>((x.size() + block - 1) / block)};
-  scaled.resize(x.size());
+  s.scaled.resize(x.size());
   for (size_t b = 0; b < s.absmax.size(); ++b) {
     const size_t end = std::min(x.size(), (b + 1) * block);
     T most = 0;
@@ -37,8 +35,8 @@ CodedMoment encode(const std::vector<T>& x, const std::vector<float>& map, size_
     s.absmax[b] = zero ? 0 : float(most);
     const T inverse = zero ? T(0) : T(1) / most;
     for (size_t i = b * block; i < end; ++i) {
-      scaled[i] = double(x[i] * inverse);
-      s.codes[i] = nearest_code(map, scaled[i]);
+      s.scaled[i] = double(x[i] * inverse);
+      s.codes[i] = nearest_code(map, s.scaled[i]);
     }
   }
   return s;
@@ -49,11 +47,10 @@ struct Coded {
   size_t block = 256;
 };
 
-// One update, decay first; step counts from 1; g is scaled already. The last two receive what was coded.
+// One update, decay first; step counts from 1; g is scaled already.
 template <class T>
 void adamw8bit(std::vector<T>& p, CodedMoment& m8, CodedMoment& v8, const std::vector<float>& g, int64_t step,
-               const AdamWOptions& o, const Coded& c, std::vector<double>& m_scaled,
-               std::vector<double>& v_scaled) {
+               const AdamWOptions& o, const Coded& c) {
   std::vector<T> m = decode<T>(m8, c.map, c.block), v = decode<T>(v8, c.map_sq, c.block);
   const double correction1 = 1 - std::pow(o.beta1, double(step));
   const double correction2 = std::sqrt(1 - std::pow(o.beta2, double(step)));
@@ -69,8 +66,8 @@ void adamw8bit(std::vector<T>& p, CodedMoment& m8, CodedMoment& v8, const std::v
     const T denominator = root + eps;
     p[i] = decayed - move / denominator;
   }
-  m8 = encode(m, c.map, c.block, m_scaled);
-  v8 = encode(v, c.map_sq, c.block, v_scaled);
+  m8 = encode(m, c.map, c.block);
+  v8 = encode(v, c.map_sq, c.block);
 }
 
 }  // namespace tare::ref
