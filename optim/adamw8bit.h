@@ -13,7 +13,7 @@
 namespace tare::optim {
 
 struct AdamW8bitOptions {
-  AdamWOptions adam;
+  AdamWOptions adam = {};
   int64_t block = 256;                               // elements that share a scale
   kernels::QuantMap map = kernels::QuantMap::bnb;    // of exp_avg: bnb or symmetric
   kernels::QuantMap map_v = kernels::QuantMap::bnb;  // of exp_avg_sq: bnb or zero-free

@@ -6,6 +6,7 @@
 
 #include "tare/kernels/step.h"
 #include "tare/optim/optimizer.h"
+#include "tare/optim/spec.h"
 
 namespace tare::optim {
 namespace {
@@ -28,23 +29,10 @@ int64_t count_field(const std::string& key, const std::string& text) {
   return n;
 }
 
-// "block=128,map=bnb" by name.
-Metadata by_name(const std::string& settings) {
-  Metadata parts;
-  for (size_t begin = 0; begin < settings.size();) {
-    const size_t end = std::min(settings.find(',', begin), settings.size());
-    const std::string part = settings.substr(begin, end - begin);
-    const size_t equals = std::min(part.find('='), part.size());
-    parts[part.substr(0, equals)] = equals < part.size() ? part.substr(equals + 1) : "";
-    begin = end + 1;
-  }
-  return parts;
-}
-
 // Error that names the settings that differ, and both values.
 void check_settings(const std::string& given, const std::string& mine) {
   if (given == mine) return;
-  const Metadata was = by_name(given), is = by_name(mine);
+  const Metadata was = parse_settings(given), is = parse_settings(mine);
   const auto value = [](const Metadata& m, const std::string& key) {
     const auto it = m.find(key);
     return it == m.end() ? std::string("none") : it->second;

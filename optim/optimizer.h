@@ -88,6 +88,7 @@ class Optimizer {
   virtual std::string settings() const = 0;  // "beta1=0.9,beta2=0.999,eps=1e-08,weight_decay=0.01"
   virtual std::vector<std::string> kernel_names() const = 0;  // of the updates, as profiles show them
   const Vars& params() const { return params_; }
+  const StateLayout& layout(size_t i) const { return slots_.at(i).layout; }  // of params()[i]
 
  protected:
   using LayoutOf = std::function<StateLayout(const Var& param, const ParamGroup& group)>;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tare/optim/spec.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
@@ -67,6 +68,16 @@ std::vector<std::string> split_specs(std::string_view text) {
   }
   for (const std::string& spec : specs) parse_spec(spec);
   return specs;
+}
+
+std::map<std::string, std::string> parse_settings(const std::string& settings) {
+  std::map<std::string, std::string> parts;
+  if (settings.empty()) return parts;
+  for (const std::string& part : split(settings, ',')) {
+    const size_t equals = std::min(part.find('='), part.size());
+    parts[part.substr(0, equals)] = equals < part.size() ? part.substr(equals + 1) : "";
+  }
+  return parts;
 }
 
 const std::string* SpecReader::find(const std::string& key) {

@@ -23,6 +23,9 @@ OptimizerSpec parse_spec(std::string_view text);
 // the word "adamw" has no "=" and so begins one. Each element is returned as given.
 std::vector<std::string> split_specs(std::string_view text);
 
+// The settings of an optimizer as its metadata have them, "block=128,map=bnb", by name.
+std::map<std::string, std::string> parse_settings(const std::string& settings);
+
 // Typed access to the options of a spec. finish() is an Error that names what no one asked for and what there
 // is, so that no option is ignored.
 class SpecReader {

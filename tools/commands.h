@@ -15,6 +15,7 @@ void add_train(CLI::App& app, int& status);
 void add_generate(CLI::App& app);
 void add_bench(CLI::App& app);
 void add_info(CLI::App& app);
+void add_optim(CLI::App& app);
 
 // Writes to `file`, "-" being stdout; "" writes nothing. Error when the file cannot be written whole.
 void write_json(const std::string& file, const Json& json);

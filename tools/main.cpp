@@ -64,6 +64,7 @@ int main(int argc, char** argv) {
   tare::tools::add_generate(app);
   tare::tools::add_bench(app);
   tare::tools::add_info(app);
+  tare::tools::add_optim(app);
   check_integers(app);
   try {
     app.parse(argc, argv);

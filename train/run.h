@@ -14,6 +14,7 @@
 #include "tare/autograd/var.h"
 #include "tare/core/json.h"
 #include "tare/nn/module.h"
+#include "tare/optim/convert.h"
 #include "tare/optim/optimizer.h"
 
 namespace tare::train {
@@ -93,7 +94,10 @@ class Run {
   // Goes on where save() was called. Error that names the field when the data, the model or an option that
   // the result depends on differs. Returns warnings on what may change the last bits: instruction set,
   // threads.
-  std::vector<std::string> resume(const std::filesystem::path& dir);
+  // With `convert` the run may have another optimizer than the one that was saved, whose states `convert`
+  // turns into its own.
+  using Convert = std::function<optim::SavedStates(const optim::SavedStates& saved)>;
+  std::vector<std::string> resume(const std::filesystem::path& dir, const Convert& convert = {});
   // The options that a checkpoint was made with.
   static RunOptions options_of(const std::filesystem::path& dir);
 

@@ -78,7 +78,7 @@ RunOptions Run::options_of(const std::filesystem::path& dir) {
   return o;
 }
 
-std::vector<std::string> Run::resume(const std::filesystem::path& dir) {
+std::vector<std::string> Run::resume(const std::filesystem::path& dir, const Convert& convert) {
   const std::filesystem::path folder = resolve_checkpoint(dir);
   verify_checkpoint(folder);
   const Json state = read_state(folder);
@@ -88,17 +88,19 @@ std::vector<std::string> Run::resume(const std::filesystem::path& dir) {
   std::vector<const char*> fields = fixed_fields();
   fields.insert(fields.end(), std::begin(kFixed), std::end(kFixed));
   for (const char* field : fields)
-    TARE_CHECK(saved.at(field) == mine.at(field), "resume ", dir, ": ", field, " was ",
-               saved.at(field).dump(), ", this run has ", mine.at(field).dump());
+    TARE_CHECK((convert && std::string_view(field) == "optimizer") || saved.at(field) == mine.at(field),
+               "resume ", dir, ": ", field, " was ", saved.at(field).dump(), ", this run has ",
+               mine.at(field).dump());
   const Json was = architecture_in(folder), is = architecture();
   TARE_CHECK(was == is, "resume ", dir, ": model was ", was.dump(), ", this run has ", is.dump());
 
   const SafetensorsFile optimizer(folder / kOptimizerFile);
-  optim::NamedTensors tensors;
+  optim::SavedStates states{{}, optimizer.metadata()};
   for (const SafetensorsEntry& entry : optimizer.entries())
-    tensors.emplace_back(entry.name, optimizer.tensor(entry.name));
+    states.state.emplace_back(entry.name, optimizer.tensor(entry.name));
+  if (convert) states = convert(states);
   load_model(folder);
-  optimizer_->load(tensors, optimizer.metadata());
+  optimizer_->load(states.state, states.metadata);
   TARE_CHECK(steps_done() == state.at("global_step").as_int(), "resume ", dir, ": the optimizer made ",
              steps_done(), " updates, the run ", state.at("global_step").as_int());
   const std::string drawn = drawn_field(words());
