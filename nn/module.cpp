@@ -80,14 +80,10 @@ std::vector<std::pair<std::string, const Module::Parameter*>> Module::distinct_p
 
 std::vector<NamedParameter> Module::named_parameters() {
   const std::string here = path();
-  std::unordered_set<const Storage*> tables;
-  walk("", [&](const std::string&, const Parameter& p) {
-    if (p.embedding) tables.insert(p.var->value().storage().get());
-  });
   std::vector<NamedParameter> named;
   for (const auto& [name, p] : distinct_parameters()) {
     if (p->var->node()) p->var->set_name(join(here, name));
-    named.push_back({name, p->var, tables.contains(p->var->value().storage().get())});
+    named.push_back({name, p->var});
   }
   return named;
 }
@@ -95,6 +91,17 @@ std::vector<NamedParameter> Module::named_parameters() {
 Vars Module::parameters() {
   Vars vars;
   for (const NamedParameter& p : named_parameters()) vars.push_back(*p.var);
+  return vars;
+}
+
+Vars Module::embedding_tables() {
+  std::unordered_set<const Storage*> tables;
+  walk("", [&](const std::string&, const Parameter& p) {
+    if (p.embedding) tables.insert(p.var->value().storage().get());
+  });
+  Vars vars;
+  for (const NamedParameter& p : named_parameters())
+    if (tables.contains(p.var->value().storage().get())) vars.push_back(*p.var);
   return vars;
 }
 

@@ -26,9 +26,8 @@ struct ModuleOptions {
 };
 
 struct NamedParameter {
-  std::string name;        // below the module that was asked: "h.3.attn.c_attn.weight"
-  Var* var;                // the module's own member
-  bool embedding = false;  // it is a table of rows looked up by index, wherever else it is tied to
+  std::string name;  // below the module that was asked: "h.3.attn.c_attn.weight"
+  Var* var;          // the module's own member
 };
 
 // Parameters that an optimizer treats alike.
@@ -58,6 +57,8 @@ class Module {
   // registered twice (tied) is listed once, under its first name. Also gives each leaf its full name.
   std::vector<NamedParameter> named_parameters();
   Vars parameters();
+  // Those that are tables of rows looked up by index, wherever else they are tied to.
+  Vars embedding_tables();
   // The parameter of that name; Error when there is none.
   Var& parameter(const std::string& name);
 

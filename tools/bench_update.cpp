@@ -87,7 +87,7 @@ void run(UpdateCommand& command) {
   TARE_CHECK(command.repeats >= 1, "--repeats ", command.repeats, ": expected at least 1");
   const std::vector<std::string> optimizers = optim::split_specs(command.optimizers);
   for (const std::string& optimizer : optimizers)  // is each right, before the first is measured?
-    optim::make_optimizer(optimizer, {{{Var::parameter(Tensor::zeros({1}), "any")}}});
+    optim::make_trial_optimizer(optimizer);
   if (command.turns) {
     TARE_CHECK(optimizers.size() == 1, "--turns: expected one optimizer, got ", optimizers.size());
     return run_by_turns(command, optimizers[0]);

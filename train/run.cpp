@@ -39,8 +39,7 @@ void set_schedule(const RunOptions& o, optim::Optimizer& optimizer) {
 
 std::vector<optim::ParamGroup> param_groups(nn::Module& model) {
   std::set<const void*> tables;
-  for (const nn::NamedParameter& p : model.named_parameters())
-    if (p.embedding) tables.insert(p.var->node().get());
+  for (const Var& table : model.embedding_tables()) tables.insert(table.node().get());
   std::vector<optim::ParamGroup> groups;
   for (const nn::ParameterGroup& group : model.parameter_groups()) {
     const bool decay = group.name == "decay";
