@@ -146,8 +146,10 @@ void swap_by_two_renames(const fs::path& folder, const fs::path& dir) {
   const fs::path old = with_suffix(dir, ".old");
   TARE_CHECK(!fs::exists(old), old.string(), ": is in the way of replacing ", dir.string(),
              ", and no save left it there; move it elsewhere");
-  // Not by write_file(): a kill would leave its temporary among the user's files. An empty file is never half.
-  TARE_CHECK(std::ofstream(dir / kReplacedMark).good(), (dir / kReplacedMark).string(), ": cannot be written");
+  // Not by write_file(): a kill would leave its temporary among the user's files. An empty file is never
+  // half.
+  TARE_CHECK(std::ofstream(dir / kReplacedMark).good(), (dir / kReplacedMark).string(),
+             ": cannot be written");
   sync_to_disk(dir);
   rename_folder(dir, old);
   try {

@@ -14,8 +14,9 @@ struct SgdArgs {
   bool nesterov = false;
 };
 
-// One update of every entry (param, grad, states[0] = momentum buffer unless momentum is 0), as torch.optim.SGD:
-// weight decay is added to the gradient, the first buffer is the gradient itself. The rest as adamw_update().
+// One update of every entry (param, grad, states[0] = momentum buffer unless momentum is 0), as
+// torch.optim.SGD: weight decay is added to the gradient, the first buffer is the gradient itself. The rest
+// as adamw_update().
 void sgd_update(const TensorTable& table, const SgdArgs& args, const Tensor& state);
 
 TARE_DECLARE_TWINS(sgd_update, const TensorTable& table, const SgdArgs& args, const Tensor& state)
