@@ -48,7 +48,7 @@ Tensor take(ByName& from, const std::string& name, DType dtype, const Shape& sha
   TARE_CHECK(it != from.end(), "convert: \"", name, "\" is missing");
   TARE_CHECK(it->second.dtype() == dtype && it->second.shape() == shape, "convert: \"", name, "\" is ",
              it->second.shape(), " of ", it->second.dtype(), ", expected ", shape, " of ", dtype);
-  const Tensor found = it->second;
+  Tensor found = it->second;
   from.erase(it);
   return found;
 }

@@ -21,7 +21,7 @@ bool is_image_model(const std::string& model, const std::filesystem::path& check
 }  // namespace
 
 std::string task_of(const RunOptions& options, const std::filesystem::path& checkpoint) {
-  const std::string task = is_image_model(options.model, checkpoint) ? "images" : "text";
+  std::string task = is_image_model(options.model, checkpoint) ? "images" : "text";
   TARE_CHECK(options.task.empty() || options.task == "text" || options.task == "images", "task ",
              options.task, ": expected text or images");
   TARE_CHECK(options.task.empty() || options.task == task, "task ", options.task, ": model ", options.model,
