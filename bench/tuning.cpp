@@ -21,11 +21,6 @@ double rank_of(const TuningPoint& point) {
              : std::numeric_limits<double>::infinity();
 }
 
-// One parameter is enough to read an optimizer's options.
-std::unique_ptr<optim::Optimizer> sample_of(const std::string& text) {
-  return optim::make_trial_optimizer(text);
-}
-
 }  // namespace
 
 std::optional<double> LearningRateSearch::next() const {
@@ -56,24 +51,13 @@ bool LearningRateSearch::is_at_edge() const {
   return factor == points_.front().factor || factor == points_.back().factor;
 }
 
-double learning_rate_of(const std::string& text) { return sample_of(text)->learning_rate(); }
+double learning_rate_of(const std::string& text) {
+  return optim::make_trial_optimizer(text)->learning_rate();
+}
 
 std::string with_learning_rate(const std::string& text, double lr) {
-  const std::string option = "lr=" + Json(lr).dump();
-  const size_t colon = text.find(':');
-  std::string result = text.substr(0, colon);
-  bool placed = false;
-  size_t begin = colon;
-  while (begin != std::string::npos) {
-    const size_t end = text.find(',', begin + 1);
-    const std::string part = text.substr(begin + 1, end == std::string::npos ? end : end - begin - 1);
-    const bool is_rate = part.starts_with("lr=");
-    result += text[begin] + (is_rate ? option : part);
-    placed = placed || is_rate;
-    begin = end;
-  }
-  if (!placed) result += (colon == std::string::npos ? ":" : ",") + option;
-  sample_of(result);  // does it take one?
+  std::string result = optim::with_option(text, "lr", Json(lr).dump());
+  optim::make_trial_optimizer(result);  // does it take one?
   return result;
 }
 

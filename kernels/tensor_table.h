@@ -16,13 +16,9 @@ struct TensorEntry {
   const void* grad = nullptr;
   void* states[kStates] = {};  // in the order that the optimizer's kernel names; null where there is none
   int64_t* updates = nullptr;  // how many this parameter has had, in its device's memory; count_update() adds
-  // What a kernel leaves for its next call so as not to compute it again; NaN: not known. Null where a kernel
-  // leaves nothing.
-  double* carried = nullptr;
   int64_t numel = 0;
-  int64_t rows = 0, cols = 0;  // as the optimizer factors it: numel / (rows cols) matrices; 0: it does not
-  int64_t first = 0;           // elements of the table before this one
-  double lr_factor = 1;        // on the learning rate of the step
+  int64_t first = 0;     // elements of the table before this one
+  double lr_factor = 1;  // on the learning rate of the step
   double weight_decay = 0;
 
   bool operator==(const TensorEntry&) const = default;

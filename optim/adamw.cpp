@@ -31,7 +31,7 @@ AdamW::AdamW(const std::vector<ParamGroup>& groups, const AdamWOptions& options)
 
 std::string AdamW::settings() const { return adam_settings(options_); }
 
-void AdamW::update(int, const TensorTable& table, Tensor&, const Tensor& step_state) {
+void AdamW::update(int, const TensorTable& table, const Tensor& step_state) {
   kernels::adamw_update(table, {options_.beta1, options_.beta2, options_.eps}, step_state);
 }
 

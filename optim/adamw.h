@@ -29,7 +29,7 @@ class AdamW : public Optimizer {
   std::vector<std::string> kernel_names() const override { return {"adamw_update"}; }
 
  private:
-  void update(int kernel, const TensorTable& table, Tensor& scratch, const Tensor& step_state) override;
+  void update(int kernel, const TensorTable& table, const Tensor& step_state) override;
   AdamWOptions options_;
 };
 

@@ -81,13 +81,13 @@ AdamW8bit::AdamW8bit(const std::vector<ParamGroup>& groups, const AdamW8bitOptio
 
 std::string AdamW8bit::settings() const {
   std::string bits;
-  for (const auto& [path, wanted] : options_.bits_of) bits += detail::concat(",", path, "=", wanted);
+  for (const auto& [path, wanted] : options_.bits_of) bits += detail::concat(",bits.", path, "=", wanted);
   return detail::concat(adam_settings(options_.adam), ",codes=", kCodesVersion, ",block=", options_.block,
                         ",map=", name_of(options_.map), ",map_v=", name_of(options_.map_v),
                         ",embeddings=", options_.embeddings, ",min_8bit_size=", options_.min_8bit_size, bits);
 }
 
-void AdamW8bit::update(int kernel, const TensorTable& table, Tensor&, const Tensor& step_state) {
+void AdamW8bit::update(int kernel, const TensorTable& table, const Tensor& step_state) {
   const AdamWOptions& a = options_.adam;
   if (kernel == kWide)
     kernels::adamw_update(table, {a.beta1, a.beta2, a.eps}, step_state);

@@ -35,7 +35,7 @@ class AdamW8bit : public Optimizer {
   std::vector<std::string> kernel_names() const override { return {"adamw8bit_update", "adamw_update"}; }
 
  private:
-  void update(int kernel, const TensorTable& table, Tensor& scratch, const Tensor& step_state) override;
+  void update(int kernel, const TensorTable& table, const Tensor& step_state) override;
   AdamW8bitOptions options_;
 };
 

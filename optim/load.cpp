@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reading an optimizer's states back.
 #include <charconv>
-#include <cmath>
 #include <set>
 
 #include "tare/kernels/step.h"
@@ -110,7 +109,6 @@ void Optimizer::load(const NamedTensors& state, const Metadata& metadata) {
       }
     }
   copy(Tensor::from_vector(counts, counts_.shape()), counts_);
-  if (carried_.defined()) fill(carried_, NAN);
   kernels::write_step_state(step_state_, step);
   last_.reset();
 }

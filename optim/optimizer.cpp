@@ -50,7 +50,6 @@ Optimizer::Optimizer(const std::vector<ParamGroup>& groups, double lr, double we
   weight_decay_of({}, weight_decay);
   schedule_.peak = lr;
   std::set<std::string> names;
-  bool carries = false;
   for (const ParamGroup& group : groups) {
     const double decay = weight_decay_of(group, weight_decay);
     TARE_CHECK(std::isfinite(group.lr_factor) && group.lr_factor >= 0, "optimizer: lr_factor ",
@@ -65,9 +64,8 @@ Optimizer::Optimizer(const std::vector<ParamGroup>& groups, double lr, double we
       TARE_CHECK(params_.empty() || p.device() == params_[0].device(), "optimizer: parameter \"", p.name(),
                  "\" is on ", p.device(), ", others on ", params_[0].device());
       params_.push_back(p);
-      Slot slot = {group.lr_factor, decay, text, layout_of(p, group), {}, 0};
+      Slot slot = {group.lr_factor, decay, text, layout_of(p, group), {}};
       slot.states.resize(slot.layout.states.size());
-      carries = carries || slot.layout.carried;
       slots_.push_back(std::move(slot));
     }
   }
@@ -75,12 +73,8 @@ Optimizer::Optimizer(const std::vector<ParamGroup>& groups, double lr, double we
   const OpScope op("optimizer");
   const Device device = params_[0].device();
   step_state_ = kernels::make_step_state(device);
-  const Shape each = {int64_t(params_.size())};
-  counts_ = Tensor::zeros(each, {DType::i64, device, Category::workspace});
-  if (carries) carried_ = Tensor::full(each, NAN, {DType::f64, device, Category::workspace});
+  counts_ = Tensor::zeros({int64_t(params_.size())}, {DType::i64, device, Category::workspace});
 }
-
-int64_t Optimizer::scratch_bytes(int, const TensorTable&) const { return 0; }
 
 void Optimizer::set_schedule(const LrSchedule& schedule) {
   LrSchedule s = schedule;
@@ -133,7 +127,6 @@ std::vector<Optimizer::Call> Optimizer::active_calls() const {
 const TensorTable& Optimizer::table_of(const Call& call) {
   std::vector<TensorEntry> entries;
   auto* counts = static_cast<int64_t*>(address_of(counts_));
-  auto* carried = static_cast<double*>(address_of(carried_));
   for (size_t i : call.members) {
     const Slot& slot = slots_[i];
     TensorEntry e;
@@ -141,10 +134,7 @@ const TensorTable& Optimizer::table_of(const Call& call) {
     e.grad = address_of(params_[i].grad());
     for (size_t k = 0; k < slot.states.size(); ++k) e.states[k] = address_of(slot.states[k]);
     if (counts) e.updates = counts + i;
-    if (carried && slot.layout.carried) e.carried = carried + i;
     e.numel = params_[i].numel();
-    e.rows = slot.layout.rows;
-    e.cols = slot.layout.cols;
     e.lr_factor = slot.lr_factor;
     e.weight_decay = slot.weight_decay;
     entries.push_back(e);
@@ -161,24 +151,11 @@ const TensorTable& Optimizer::table_of(const Call& call) {
   return cached.table;
 }
 
-void Optimizer::reserve(Tensor& scratch, int64_t bytes) {
-  if (!scratch.defined() || scratch.nbytes() < bytes)
-    scratch = Tensor::empty({bytes}, {DType::u8, params_[0].device(), Category::workspace});
-}
-
-// What a kernel left of a parameter is of the values that it had then.
-void Optimizer::forget_carried(const std::vector<Call>& calls) {
-  if (!carried_.defined()) return;
-  bool written = false;
-  for (const Call& call : calls)
-    for (size_t i : call.members) written = written || params_[i].value().version() != slots_[i].version_left;
-  if (written) fill(carried_, NAN);
-}
-
 void Optimizer::find_norm(const std::vector<Call>& calls, double max_norm) {
   int64_t bytes = 0, index = 0;
   for (const Call& call : calls) bytes = std::max(bytes, kernels::grad_norm_scratch_bytes(*call.table));
-  reserve(norm_scratch_, bytes);
+  if (!norm_scratch_.defined() || norm_scratch_.nbytes() < bytes)
+    norm_scratch_ = Tensor::empty({bytes}, {DType::u8, params_[0].device(), Category::workspace});
   for (const Call& call : calls) {
     kernels::grad_norm(*call.table, index, norm_scratch_, step_state_);
     index += call.table->count();
@@ -188,19 +165,13 @@ void Optimizer::find_norm(const std::vector<Call>& calls, double max_norm) {
 }
 
 void Optimizer::run_updates(const std::vector<Call>& calls) {
-  int64_t bytes = 0;
-  for (const Call& call : calls) bytes = std::max(bytes, scratch_bytes(call.key.kernel, *call.table));
-  reserve(update_scratch_, bytes);
   for (const Call& call : calls) {
-    update(call.key.kernel, *call.table, update_scratch_, step_state_);
+    update(call.key.kernel, *call.table, step_state_);
     kernels::count_update(*call.table, step_state_);
   }
   // Whether or not it stepped, which only the device knows.
   for (const Call& call : calls)
-    for (size_t i : call.members) {
-      params_[i].mutable_value().bump_version();
-      slots_[i].version_left = params_[i].value().version();
-    }
+    for (size_t i : call.members) params_[i].mutable_value().bump_version();
 }
 
 StepHandle Optimizer::step(const StepOptions& options) {
@@ -218,7 +189,6 @@ StepHandle Optimizer::step(const StepOptions& options) {
     }
     call.table = &table_of(call);
   }
-  forget_carried(calls);
   kernels::begin_step(schedule_, step_state_);
   find_norm(calls, options.max_grad_norm);
   run_updates(calls);

@@ -41,8 +41,6 @@ struct StateSpec {
 struct StateLayout {
   std::vector<StateSpec> states;  // at most TensorEntry::kStates
   int kernel = 0;                 // parameters of equal dtypes and the same number here share a call
-  int64_t rows = 0, cols = 0;     // TensorEntry's
-  bool carried = false;           // the kernel uses TensorEntry::carried
 };
 
 // f64 for f64 parameters, else f32.
@@ -95,8 +93,7 @@ class Optimizer {
   // Error on no parameters, a name that is missing or double, or a bad learning rate.
   Optimizer(const std::vector<ParamGroup>& groups, double lr, double weight_decay, const LayoutOf& layout_of);
   // The update of all parameters with a gradient whose layouts name this kernel, of one dtype.
-  virtual void update(int kernel, const TensorTable& table, Tensor& scratch, const Tensor& step_state) = 0;
-  virtual int64_t scratch_bytes(int kernel, const TensorTable& table) const;  // 0
+  virtual void update(int kernel, const TensorTable& table, const Tensor& step_state) = 0;
 
  private:
   struct Slot {
@@ -104,7 +101,6 @@ class Optimizer {
     std::string group;  // what the metadata says of it; "" for the optimizer's own settings
     StateLayout layout;
     std::vector<Tensor> states;  // undefined until the first step with a gradient
-    uint32_t version_left = 0;   // the parameter's, after the latest step that it was in
   };
   // What shares a kernel call.
   struct CallKey {
@@ -127,8 +123,6 @@ class Optimizer {
   void make_state(size_t i, size_t k);
   std::vector<Call> active_calls() const;
   const TensorTable& table_of(const Call& call);
-  void reserve(Tensor& scratch, int64_t bytes);
-  void forget_carried(const std::vector<Call>& calls);
   void find_norm(const std::vector<Call>& calls, double max_norm);
   void run_updates(const std::vector<Call>& calls);
 
@@ -136,9 +130,8 @@ class Optimizer {
   std::vector<Slot> slots_;
   std::map<CallKey, Cached> tables_;
   LrSchedule schedule_;
-  Tensor step_state_, norm_scratch_, update_scratch_;
-  Tensor counts_;   // i64 (parameters): updates that each has had; workspace
-  Tensor carried_;  // f64 (parameters); workspace; undefined where no kernel carries anything
+  Tensor step_state_, norm_scratch_;
+  Tensor counts_;                       // i64 (parameters): updates that each has had; workspace
   std::shared_ptr<StepInFlight> last_;  // the latest step
 };
 

@@ -28,7 +28,7 @@ std::string Sgd::settings() const {
                         ",nesterov=", options_.nesterov, ",weight_decay=", text(options_.weight_decay));
 }
 
-void Sgd::update(int, const TensorTable& table, Tensor&, const Tensor& step_state) {
+void Sgd::update(int, const TensorTable& table, const Tensor& step_state) {
   kernels::sgd_update(table, {options_.momentum, options_.dampening, options_.nesterov}, step_state);
 }
 

@@ -26,7 +26,7 @@ class Sgd : public Optimizer {
   std::vector<std::string> kernel_names() const override { return {"sgd_update"}; }
 
  private:
-  void update(int kernel, const TensorTable& table, Tensor& scratch, const Tensor& step_state) override;
+  void update(int kernel, const TensorTable& table, const Tensor& step_state) override;
   SgdOptions options_;
 };
 

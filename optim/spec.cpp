@@ -70,6 +70,25 @@ std::vector<std::string> split_specs(std::string_view text) {
   return specs;
 }
 
+std::string with_option(std::string_view text, const std::string& key, const std::string& value) {
+  const size_t colon = std::min(text.find(':'), text.size());
+  std::string result(text.substr(0, colon));
+  char separator = ':';
+  const auto add = [&](const std::string& option) {
+    result += separator + option;
+    separator = ',';
+  };
+  bool placed = false;
+  if (colon < text.size())
+    for (const std::string& part : split(text.substr(colon + 1), ',')) {
+      const bool here = part.starts_with(key + "=");
+      add(here ? key + "=" + value : part);
+      placed = placed || here;
+    }
+  if (!placed) add(key + "=" + value);
+  return result;
+}
+
 std::map<std::string, std::string> parse_settings(const std::string& settings) {
   std::map<std::string, std::string> parts;
   if (settings.empty()) return parts;

@@ -23,6 +23,9 @@ OptimizerSpec parse_spec(std::string_view text);
 // the word "adamw" has no "=" and so begins one. Each element is returned as given.
 std::vector<std::string> split_specs(std::string_view text);
 
+// The text with `key` set to `value`, in the place of the value that it has, else at the end.
+std::string with_option(std::string_view text, const std::string& key, const std::string& value);
+
 // The settings of an optimizer as its metadata have them, "block=128,map=bnb", by name.
 std::map<std::string, std::string> parse_settings(const std::string& settings);
 

@@ -20,7 +20,7 @@ namespace {
 
 struct OptimizersCommand {
   train::RunOptions run;
-  std::string optimizers = "sgd:lr=0.3,momentum=0.9,adamw:lr=2e-3,adamw8bit:lr=2e-3";
+  std::string optimizers = "sgd:lr=0.3,momentum=0.9,adamw:lr=1e-3,adamw8bit:lr=1e-3";
   std::string eval_windows = "64";
   std::string json, csv, report, peers;
   int64_t seeds = 1;

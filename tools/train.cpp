@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tare/core/checkpoint_dir.h"
+#include "tare/optim/spec.h"
 #include "tare/tools/run_options.h"
 #include "tare/tools/train_loop.h"
 
@@ -26,12 +27,9 @@ struct TrainCommand {
 void add_optimizer_option(std::string& text, const char* key, const char* flag,
                           const std::optional<double>& value) {
   if (!value) return;
-  const std::string option = detail::concat(key, "=");
-  const size_t colon = text.find(':');
-  const bool given = colon != std::string::npos && (text.find(":" + option) != std::string::npos ||
-                                                    text.find("," + option) != std::string::npos);
-  TARE_CHECK(!given, flag, ": --optimizer ", text, " already has ", key);
-  text += detail::concat(colon == std::string::npos ? ":" : ",", option, Json(*value).dump());
+  TARE_CHECK(!optim::parse_spec(text).options.contains(key), flag, ": --optimizer ", text, " already has ",
+             key);
+  text = optim::with_option(text, key, Json(*value).dump());
 }
 
 // The options of the checkpoint stand in for those that the command line does not give.

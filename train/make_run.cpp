@@ -9,10 +9,9 @@ namespace {
 
 // Of a preset, or of a folder by what its config.json says. A name that nobody knows is a text model's, whose
 // list of presets then stands in the error.
-bool is_image_model(const std::string& model, const std::filesystem::path& checkpoint) {
-  std::filesystem::path folder = checkpoint;
-  if (folder.empty() && std::filesystem::is_directory(model)) folder = model;
-  if (folder.empty()) return model.starts_with("vit-");
+bool is_image_model(const RunOptions& options, const std::filesystem::path& checkpoint) {
+  const std::filesystem::path folder = model_folder(options, checkpoint);
+  if (folder.empty()) return options.model.starts_with("vit-");
   const Json config = Json::parse_file(folder / "config.json");
   const Json* type = config.find("model_type");
   return type && type->is_string() && type->as_string() == "vit";
@@ -20,8 +19,13 @@ bool is_image_model(const std::string& model, const std::filesystem::path& check
 
 }  // namespace
 
+std::filesystem::path model_folder(const RunOptions& options, const std::filesystem::path& checkpoint) {
+  if (!checkpoint.empty()) return checkpoint;
+  return std::filesystem::is_directory(options.model) ? options.model : "";
+}
+
 std::string task_of(const RunOptions& options, const std::filesystem::path& checkpoint) {
-  std::string task = is_image_model(options.model, checkpoint) ? "images" : "text";
+  std::string task = is_image_model(options, checkpoint) ? "images" : "text";
   TARE_CHECK(options.task.empty() || options.task == "text" || options.task == "images", "task ",
              options.task, ": expected text or images");
   TARE_CHECK(options.task.empty() || options.task == task, "task ", options.task, ": model ", options.model,

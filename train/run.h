@@ -140,13 +140,17 @@ class Run {
   std::unique_ptr<optim::Optimizer> optimizer_;
 };
 
+// Where the model's config.json is read: the checkpoint, the folder that options.model names, or "" for a
+// preset.
+std::filesystem::path model_folder(const RunOptions& options, const std::filesystem::path& checkpoint);
+
 // "text" or "images": the task of options.model, a preset or a folder, or of the checkpoint's model. Error
 // when options.task is another.
 std::string task_of(const RunOptions& options, const std::filesystem::path& checkpoint = {});
 
-// The run of that task. Error that names the option and what was wrong with it,
-// before the model is made. With a checkpoint, the model has the checkpoint's architecture, whatever
-// options.model says, and awaits resume().
+// The run of that task. Error that names the option and what was wrong with it, before the model is made.
+// With a checkpoint, the model has the checkpoint's architecture, whatever options.model says, and awaits
+// resume().
 std::unique_ptr<Run> make_run(const RunOptions& options, const std::filesystem::path& checkpoint = {});
 
 }  // namespace tare::train

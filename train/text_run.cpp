@@ -19,8 +19,7 @@ void check_text_options(const RunOptions& o) {
 
 // Of the checkpoint, if there is one.
 nn::Gpt2Config config_of(const RunOptions& o, const std::filesystem::path& checkpoint) {
-  std::filesystem::path folder = checkpoint;
-  if (folder.empty() && std::filesystem::is_directory(o.model)) folder = o.model;
+  const std::filesystem::path folder = model_folder(o, checkpoint);
   nn::Gpt2Config config =
       folder.empty() ? nn::Gpt2Config::preset(o.model) : nn::Gpt2Config::from_file(folder / "config.json");
   TARE_CHECK(o.seq <= config.n_positions, "seq ", o.seq, " exceeds the ", config.n_positions,

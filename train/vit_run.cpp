@@ -6,8 +6,7 @@ namespace {
 
 // Of the checkpoint, if there is one.
 nn::VitConfig config_of(const RunOptions& o, const std::filesystem::path& checkpoint) {
-  std::filesystem::path folder = checkpoint;
-  if (folder.empty() && std::filesystem::is_directory(o.model)) folder = o.model;
+  const std::filesystem::path folder = model_folder(o, checkpoint);
   nn::VitConfig config =
       folder.empty() ? nn::VitConfig::preset(o.model) : nn::VitConfig::from_file(folder / "config.json");
   config.set_dropout(o.dropout);

@@ -91,7 +91,8 @@ def parse(arguments):
     parser.add_argument("--rounds", type=int, default=7, help="turns of each program")
     parser.add_argument("--only", default="", help="parts whose titles contain this text: step, AdamW, Adafactor, ...")
     parser.add_argument("--no-compile", action="store_true", help="leave torch.compile out")
-    parser.add_argument("--adamw8bit", default="adamw8bit:lr=1e-4", help="likewise")
+    parser.add_argument("--adamw8bit", default="adamw8bit:lr=1e-4",
+                        help="Tare's optimizer for the part of 8-bit states")
     parser.add_argument("--json", default="", help="write everything to this file, as tare bench page --peers reads it")
     parser.add_argument("--tare", default="", help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)

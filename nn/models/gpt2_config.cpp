@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <iterator>
-#include <set>
 #include <string_view>
 
 #include "tare/core/error.h"
+#include "tare/nn/config_fields.h"
 
 namespace tare::nn {
 namespace {
@@ -30,62 +30,10 @@ constexpr std::string_view kWithoutEffect[] = {
     "torch_dtype", "torchscript", "transformers_version", "typical_p", "use_bfloat16", "use_cache"};
 // clang-format on
 
-// The fields of a config.json, each taken at most once; what is left at the end was not understood.
-class Fields {
- public:
-  explicit Fields(const Json& json) : json_(json) {
-    for (const auto& [key, value] : json.members()) left_.insert(key);
-  }
-
-  // The field's value; null where the object lacks it or has null.
-  const Json* take(const char* key) {
-    left_.erase(key);
-    const Json* found = json_.find(key);
-    return found && !found->is_null() ? found : nullptr;
-  }
-  // The same for a field with a second name. Error where both are given and differ.
-  const Json* take(const char* key, const char* alias) {
-    const Json *found = take(key), *again = take(alias);
-    TARE_CHECK(!found || !again || *found == *again, "config.json: ", key, " is ", found->dump(), ", but ",
-               alias, ", which means the same, is ", again->dump());
-    return found ? found : again;
-  }
-
-  template <class... Keys> void read(int64_t& value, Keys... keys) {
-    if (const Json* found = take(keys...)) value = found->as_int();
-  }
-  template <class... Keys> void read(std::optional<int64_t>& value, Keys... keys) {
-    if (const Json* found = take(keys...)) value = found->as_int();
-  }
-  template <class... Keys> void read(double& value, Keys... keys) {
-    if (const Json* found = take(keys...)) value = found->as_double();
-  }
-  template <class... Keys> void read(bool& value, Keys... keys) {
-    if (const Json* found = take(keys...)) value = found->as_bool();
-  }
-  // A field that must have this value where it is given.
-  void expect(const char* key, bool value, const char* reason) {
-    bool given = value;
-    read(given, key);
-    TARE_CHECK(given == value, "config.json: ", key, " is ", given ? "true" : "false", "; ", reason);
-  }
-
-  void check_nothing_is_left() const {
-    std::string unknown;
-    for (const std::string& key : left_)
-      if (!is_without_effect(key)) unknown += (unknown.empty() ? "" : ", ") + key;
-    TARE_CHECK(unknown.empty(), "config.json: no GPT-2 that is known here has the field ", unknown);
-  }
-
- private:
-  static bool is_without_effect(std::string_view key) {
-    return key.starts_with("summary_") ||
-           std::find(std::begin(kWithoutEffect), std::end(kWithoutEffect), key) != std::end(kWithoutEffect);
-  }
-
-  const Json& json_;
-  std::set<std::string> left_;
-};
+bool is_without_effect(std::string_view key) {
+  return key.starts_with("summary_") ||
+         std::find(std::begin(kWithoutEffect), std::end(kWithoutEffect), key) != std::end(kWithoutEffect);
+}
 
 Json optional_json(const std::optional<int64_t>& value) { return value ? Json(*value) : Json(); }
 
@@ -127,10 +75,8 @@ Gpt2Config Gpt2Config::preset(const std::string& name) {
 }
 
 Gpt2Config Gpt2Config::from_json(const Json& json) {
-  Fields fields(json);
-  if (const Json* type = fields.take("model_type"))
-    TARE_CHECK(type->as_string() == "gpt2", "config.json: model_type is \"", type->as_string(),
-               "\", expected \"gpt2\"");
+  ConfigFields fields(json);
+  fields.expect_model_type("gpt2");
   Gpt2Config c;
   fields.read(c.vocab_size, "vocab_size");
   fields.read(c.n_positions, "n_positions", "max_position_embeddings");
@@ -155,7 +101,7 @@ Gpt2Config Gpt2Config::from_json(const Json& json) {
   if (const Json* pruned = fields.take("pruned_heads"))
     TARE_CHECK(pruned->members().empty(), "config.json: pruned_heads is ", pruned->dump(),
                "; pruned heads are not supported");
-  fields.check_nothing_is_left();
+  fields.check_nothing_is_left("GPT-2", is_without_effect);
   c.check();
   return c;
 }

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <iterator>
-#include <set>
 #include <string_view>
 
 #include "tare/core/error.h"
+#include "tare/nn/config_fields.h"
 
 namespace tare::nn {
 namespace {
@@ -20,39 +20,9 @@ constexpr std::string_view kWithoutEffect[] = {
     "problem_type", "return_dict", "torch_dtype", "torchscript", "transformers_version", "use_bfloat16"};
 // clang-format on
 
-// The fields of a config.json; what is left at the end was not understood.
-class Fields {
- public:
-  explicit Fields(const Json& json) : json_(json) {
-    for (const auto& [key, value] : json.members()) left_.insert(key);
-  }
-  // Null where the object lacks the field or has null.
-  const Json* take(const char* key) {
-    left_.erase(key);
-    const Json* found = json_.find(key);
-    return found && !found->is_null() ? found : nullptr;
-  }
-  void read(int64_t& value, const char* key) {
-    if (const Json* found = take(key)) value = found->as_int();
-  }
-  void read(double& value, const char* key) {
-    if (const Json* found = take(key)) value = found->as_double();
-  }
-  void read(bool& value, const char* key) {
-    if (const Json* found = take(key)) value = found->as_bool();
-  }
-  void check_nothing_is_left() const {
-    std::string unknown;
-    for (const std::string& key : left_)
-      if (std::find(std::begin(kWithoutEffect), std::end(kWithoutEffect), key) == std::end(kWithoutEffect))
-        unknown += (unknown.empty() ? "" : ", ") + key;
-    TARE_CHECK(unknown.empty(), "config.json: no ViT that is known here has the field ", unknown);
-  }
-
- private:
-  const Json& json_;
-  std::set<std::string> left_;
-};
+bool is_without_effect(std::string_view key) {
+  return std::find(std::begin(kWithoutEffect), std::end(kWithoutEffect), key) != std::end(kWithoutEffect);
+}
 
 VitConfig tiny() {
   VitConfig c;
@@ -64,7 +34,8 @@ VitConfig tiny() {
   c.num_attention_heads = 4;
   c.intermediate_size = 256;
   c.num_labels = 10;
-  // Over a width of 64, 0.02 passes on a small part of the signal: the same digits need twice the epochs.
+  // For a width of 64: the digits' recipe reached 96.0 % with 0.02 and 97.9 % with 0.07 (one seed each,
+  // PyTorch).
   c.initializer_range = 0.07;
   return c;
 }
@@ -85,10 +56,8 @@ VitConfig VitConfig::preset(const std::string& name) {
 }
 
 VitConfig VitConfig::from_json(const Json& json) {
-  Fields fields(json);
-  if (const Json* type = fields.take("model_type"))
-    TARE_CHECK(type->as_string() == "vit", "config.json: model_type is \"", type->as_string(),
-               "\", expected \"vit\"");
+  ConfigFields fields(json);
+  fields.expect_model_type("vit");
   VitConfig c;
   fields.read(c.image_size, "image_size");
   fields.read(c.patch_size, "patch_size");
@@ -107,7 +76,7 @@ VitConfig VitConfig::from_json(const Json& json) {
   c.num_labels = 2;
   fields.read(c.num_labels, "num_labels");
   if (const Json* labels = fields.take("id2label")) c.num_labels = int64_t(labels->members().size());
-  fields.check_nothing_is_left();
+  fields.check_nothing_is_left("ViT", is_without_effect);
   c.check();
   return c;
 }

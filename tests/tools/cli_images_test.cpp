@@ -66,15 +66,8 @@ TEST_F(CliImagesTest, TrainingTellsTheAccuracyInLinesLogAndSummary) {
   EXPECT_EQ(run.at("task").as_string(), "images");
   EXPECT_EQ(run.at("train_images").as_int(), 108);
   EXPECT_EQ(run.at("augment").as_string(), "shift:2");
-  std::ifstream log(path("log.jsonl"));
-  int steps = 0, evaluations = 0;
-  for (std::string line; std::getline(log, line);) {
-    const Json entry = Json::parse(line);
-    steps += entry.find("accuracy") != nullptr;
-    evaluations += entry.find("heldout_accuracy") != nullptr;
-  }
-  EXPECT_EQ(steps, 12);
-  EXPECT_EQ(evaluations, 2);
+  EXPECT_EQ(lines_with(path("log.jsonl"), "accuracy"), 12);
+  EXPECT_EQ(lines_with(path("log.jsonl"), "heldout_accuracy"), 2);
 }
 
 TEST_F(CliImagesTest, WithoutDataTheImagesAreSyntheticAndTheSummarySaysSo) {

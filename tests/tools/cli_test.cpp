@@ -17,6 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+using test::lines_with;
 using test::Command;
 using test::content_of;
 
@@ -68,15 +69,8 @@ TEST_F(CliTest, TrainingEndsWithASummaryInJson) {
   int64_t total = 0;
   for (const auto& [category, bytes] : written.at("peak").members()) total += bytes.as_int();
   EXPECT_EQ(total, written.at("peak_bytes").as_int());
-  std::ifstream log(path("log.jsonl"));
-  int steps = 0, evaluations = 0;
-  for (std::string line; std::getline(log, line);) {
-    const Json entry = Json::parse(line);
-    steps += entry.find("loss") != nullptr;
-    evaluations += entry.find("heldout_loss") != nullptr;
-  }
-  EXPECT_EQ(steps, 4);
-  EXPECT_EQ(evaluations, 2);
+  EXPECT_EQ(lines_with(path("log.jsonl"), "loss"), 4);
+  EXPECT_EQ(lines_with(path("log.jsonl"), "heldout_loss"), 2);
 }
 
 TEST_F(CliTest, StoppedBySigtermAndResumedItEqualsTheStraightRun) {

@@ -8,12 +8,15 @@
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "tare/core/json.h"
 
 namespace tare::test {
 
@@ -22,6 +25,14 @@ inline std::string content_of(const std::filesystem::path& file) {
   std::stringstream text;
   text << in.rdbuf();
   return text.str();
+}
+
+// Lines of a --log that have such a field.
+inline int lines_with(const std::filesystem::path& log, std::string_view field) {
+  std::ifstream in(log);
+  int lines = 0;
+  for (std::string line; std::getline(in, line);) lines += Json::parse(line).find(field) != nullptr;
+  return lines;
 }
 
 // A run of the command in the background, its output in files.
