@@ -17,9 +17,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-using test::lines_with;
 using test::Command;
 using test::content_of;
+using test::lines_with;
 
 class CliTest : public ::testing::Test {
  protected:
