@@ -2,6 +2,7 @@
 #include "tare/optim/factory.h"
 
 #include "tare/core/json.h"
+#include "tare/optim/adafactor.h"
 #include "tare/optim/adamw.h"
 #include "tare/optim/adamw8bit.h"
 #include "tare/optim/sgd.h"
@@ -92,6 +93,54 @@ OptimizerInfo adamw8bit_info() {
   return info;
 }
 
+// ---- Adafactor
+
+Made make_adafactor(const OptimizerSpec& spec, const Groups& groups) {
+  AdafactorOptions o;
+  SpecReader read(spec);
+  const auto number = [&](const char* key, std::optional<double>& value) {
+    if (read.has(key)) value = read.number(key, 0);
+  };
+  const auto flag = [&](const char* key, std::optional<bool>& value) {
+    if (read.has(key)) value = read.flag(key, false);
+  };
+  o.preset = adafactor_preset_from_name(read.word("preset", std::string(name_of(o.preset))));
+  if (read.has("factor")) o.factor = adafactor_factor_from_name(read.word("factor", ""));
+  number("lr", o.lr);
+  flag("relative_step", o.relative_step);
+  flag("warmup_init", o.warmup_init);
+  flag("scale_parameter", o.scale_parameter);
+  o.clip_threshold = read.number("clip_threshold", o.clip_threshold);
+  o.decay_rate = read.number("decay_rate", o.decay_rate);
+  number("beta1", o.beta1);
+  number("eps1", o.eps1);
+  o.eps2 = read.number("eps2", o.eps2);
+  o.weight_decay = read.number("weight_decay", o.weight_decay);
+  read.finish();
+  return std::make_unique<Adafactor>(groups, o);
+}
+
+OptimizerInfo adafactor_info() {
+  const AdafactorOptions o;
+  return {
+      "adafactor",
+      "mean squares of a matrix as those of its rows and columns; steps relative to the parameter's size",
+      "Shazeer and Stern 2018, arXiv:1804.04235",
+      {{"preset", std::string(name_of(o.preset)), "arithmetic: hf, torch, or paper (hf with factor=2d)"},
+       {"factor", "last", "matrices: last two dimensions, or 2d, the whole seen as one (paper: 2d)"},
+       {"lr", "", "learning rate; without one the step is relative (torch: 0.01, at most 1 / sqrt(t))"},
+       {"relative_step", "true", "rate min(1e-2, 1 / sqrt(t)); false where there is an lr"},
+       {"warmup_init", text(false), "rate min(1e-6 t, 1 / sqrt(t)) instead"},
+       {"scale_parameter", text(true), "steps are times max(eps2, RMS(p))"},
+       {"clip_threshold", text(o.clip_threshold), "greatest RMS of an update before it is scaled"},
+       {"decay_rate", text(o.decay_rate), "the mean squares of step t keep 1 - t^decay_rate"},
+       {"beta1", "0", "share of a mean of steps that stays; 4 bytes more per parameter"},
+       {"eps1", "1e-30", "added to squared gradients; torch: 1.2e-7, bounds the mean square's root"},
+       {"eps2", text(o.eps2), "least RMS of a parameter that counts"},
+       {"weight_decay", text(o.weight_decay), "share of the step (torch: of lr) by which matrices shrink"}},
+      make_adafactor};
+}
+
 // ---- SGD
 
 Made make_sgd(const OptimizerSpec& spec, const Groups& groups) {
@@ -131,7 +180,7 @@ const OptimizerInfo& info_of(const OptimizerSpec& spec) {
 }  // namespace
 
 const std::vector<OptimizerInfo>& optimizers() {
-  static const std::vector<OptimizerInfo> list{adamw_info(), adamw8bit_info(), sgd_info()};
+  static const std::vector<OptimizerInfo> list{adamw_info(), adamw8bit_info(), adafactor_info(), sgd_info()};
   return list;
 }
 

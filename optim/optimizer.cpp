@@ -135,6 +135,8 @@ const TensorTable& Optimizer::table_of(const Call& call) {
     for (size_t k = 0; k < slot.states.size(); ++k) e.states[k] = address_of(slot.states[k]);
     if (counts) e.updates = counts + i;
     e.numel = params_[i].numel();
+    e.rows = slot.layout.rows;
+    e.cols = slot.layout.cols;
     e.lr_factor = slot.lr_factor;
     e.weight_decay = slot.weight_decay;
     entries.push_back(e);

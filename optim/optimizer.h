@@ -41,6 +41,7 @@ struct StateSpec {
 struct StateLayout {
   std::vector<StateSpec> states;  // at most TensorEntry::kStates
   int kernel = 0;                 // parameters of equal dtypes and the same number here share a call
+  int64_t rows = 0, cols = 0;     // TensorEntry's
 };
 
 // f64 for f64 parameters, else f32.

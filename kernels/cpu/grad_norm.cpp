@@ -3,34 +3,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <type_traits>
 
 #include "tare/core/isa.h"
 #include "tare/core/parallel.h"
-#include "tare/kernels/cpu/norm.h"
-#include "tare/kernels/cpu/row_sum.h"
 #include "tare/kernels/cpu/stream_sum.h"
 #include "tare/kernels/cpu/table_ranges.h"
 
 namespace tare::kernels::cpu {
 namespace {
 
-constexpr int64_t kRun = 1024;  // f32 sums go to f64 after so many elements
-
-// An infinity or NaN anywhere makes the sum infinite or NaN; so does an f32 overflow of a square, which the
-// caller tells apart.
-template <class T> TARE_INLINE void sum_squares(const T* g, int64_t n, double* out) {
-  if constexpr (std::is_same_v<T, acc_t<T>>) {
-    *out = stream_sum<true>(g, n);
-  } else {
-    double total = 0;
-    for (int64_t begin = 0; begin < n; begin += kRun)
-      total += double(row_sum<acc_t<T>>(n - begin < kRun ? n - begin : kRun, Square<T>{g + begin}));
-    *out = total;
-  }
-}
-
-// The same in f64, for a piece whose squares overflow f32.
+// sum_of_squares() in f64, for a piece whose squares overflow f32.
 template <class T> double sum_squares_wide(const T* g, int64_t n) {
   double total = 0;
   for (int64_t i = 0; i < n; ++i) total += double(acc_t<T>(g[i])) * double(acc_t<T>(g[i]));
@@ -42,7 +24,8 @@ template <class T> NormPiece norm_of_piece(const TensorTable& table, int64_t beg
   walk_table(table, begin, end, [&](const TensorEntry& e, int64_t first, int64_t last) {
     const T* g = static_cast<const T*>(e.grad) + first;
     double sum = 0;
-    isa_call<sum_squares<T>>(g, last - first, &sum);
+    isa_call<sum_of_squares<T>>(g, last - first, &sum);
+    // An infinity or NaN anywhere makes the sum so, as does an f32 overflow of a square.
     if (!std::isfinite(sum)) sum = sum_squares_wide(g, last - first);
     if (!std::isfinite(sum) && piece.first_nonfinite < 0) piece.first_nonfinite = &e - table.host().data();
     piece.sum_of_squares += sum;

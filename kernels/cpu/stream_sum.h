@@ -4,8 +4,12 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "tare/core/isa.h"
+#include "tare/kernels/accum.h"
+#include "tare/kernels/cpu/norm.h"
+#include "tare/kernels/cpu/row_sum.h"
 
 namespace tare::kernels::cpu {
 
@@ -42,6 +46,19 @@ template <bool kSquares, class A> TARE_INLINE double stream_sum(const A* x, int6
   }
   for (int64_t i = whole; i < n; ++i) sum += double(kSquares ? x[i] * x[i] : x[i]);
   return sum;
+}
+
+// The sum of x^2 over [0, n) for values of any floating type, to *out: for isa_call.
+template <class T> TARE_INLINE void sum_of_squares(const T* x, int64_t n, double* out) {
+  if constexpr (std::is_same_v<T, acc_t<T>>) {
+    *out = stream_sum<true>(x, n);
+  } else {
+    constexpr int64_t kRun = 1024;  // f32 sums go to f64 after so many elements
+    double total = 0;
+    for (int64_t begin = 0; begin < n; begin += kRun)
+      total += double(row_sum<acc_t<T>>(n - begin < kRun ? n - begin : kRun, Square<T>{x + begin}));
+    *out = total;
+  }
 }
 
 }  // namespace tare::kernels::cpu

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Golden files of the optimizers: 100 updates of three tensors with a rate that changes each time,
-AdamW and six kinds of SGD, in f32 and f64 from the same gradients; two of them again with parameter
-groups and clipping; and clipping by global norm alone."""
+AdamW, six kinds of SGD and Adafactor (of transformers and of torch), in f32 and f64 from the same
+gradients; two of them again with parameter groups and clipping; and clipping by global norm alone."""
 
 import math
 
 import torch
+from transformers.optimization import Adafactor
 
 from common import generator, relative_l2, write_json, write_tensors
 
@@ -23,6 +24,30 @@ CASES = {
     "sgd_nesterov": {"momentum": 0.9, "nesterov": True},
     "sgd_nesterov_decay": {"momentum": 0.9, "nesterov": True, "weight_decay": 0.1},
 }
+# Hugging Face's where the name has hf. The rates are those of inputs() unless the step is relative. In the
+# case 2d the third tensor is a matrix of its first dimension against the rest.
+CASES |= {
+    "adafactor_hf_relative": {"relative_step": True, "scale_parameter": True},
+    "adafactor_hf_warmup": {
+        "relative_step": True,
+        "scale_parameter": False,
+        "warmup_init": True,
+        "clip_threshold": 0.5,
+        "decay_rate": -0.6,
+    },
+    "adafactor_hf_scaled": {"relative_step": False, "scale_parameter": True, "weight_decay": 0.1},
+    "adafactor_hf_moment": {
+        "relative_step": False,
+        "scale_parameter": False,
+        "beta1": 0.9,
+        "weight_decay": 0.1,
+        "eps": (1e-6, 1e-2),
+    },
+    "adafactor_hf_2d": {"relative_step": True, "scale_parameter": True},
+    "adafactor_torch": {},
+    "adafactor_torch_decay": {"weight_decay": 0.1, "eps": (1e-2, 2.0), "d": 1.5, "beta2_decay": -0.6},
+}
+STATE_NAMES = {"row_var": "exp_avg_sq_row", "col_var": "exp_avg_sq_col", "variance": "exp_avg_sq"}
 # What each tensor's group changes: a factor on the rate, a weight decay of its own.
 GROUPS = ({}, {"lr_factor": 0.1, "weight_decay": 0.3}, {"lr_factor": 2.0, "weight_decay": 0.0})
 GROUP_CASES = {"adamw_groups": CASES["adamw"], "sgd_groups": CASES["sgd_momentum_decay"]}
@@ -49,7 +74,18 @@ def inputs():
     return starts, grads, [float(torch.tensor(r)) for r in rates]
 
 
+def kind_of(name):
+    if name.startswith("adafactor_hf"):
+        return Adafactor
+    if name.startswith("adafactor"):
+        return torch.optim.Adafactor
+    return torch.optim.AdamW if name.startswith("adamw") else torch.optim.SGD
+
+
 def run(name, options, starts, grads, rates, dtype):
+    if name.endswith("2d"):
+        starts = [s.flatten(1) if s.dim() > 2 else s for s in starts]
+        grads = [g.flatten(2) if g.dim() > 3 else g for g in grads]
     params = [torch.nn.Parameter(s.to(dtype, copy=True)) for s in starts]
     changes = GROUPS if name in GROUP_CASES else [{}] * len(params)
     factors = [c.get("lr_factor", 1) for c in changes]
@@ -57,12 +93,12 @@ def run(name, options, starts, grads, rates, dtype):
         {"params": [p]} | {k: v for k, v in c.items() if k != "lr_factor"}
         for p, c in zip(params, changes)
     ]
-    kind = torch.optim.AdamW if name.startswith("adamw") else torch.optim.SGD
-    opt = kind(groups, lr=rates[0], **options)
+    relative = options.get("relative_step", False)
+    opt = kind_of(name)(groups, lr=None if relative else rates[0], **options)
     out = {}
     for k in range(STEPS):
         for group, factor in zip(opt.param_groups, factors):
-            group["lr"] = factor * rates[k]
+            group["lr"] = None if relative else factor * rates[k]
         for p, g in zip(params, grads):
             p.grad = g[k].to(dtype, copy=True)
         if name in GROUP_CASES:
@@ -72,8 +108,8 @@ def run(name, options, starts, grads, rates, dtype):
             out |= {f"p{i}.after{k + 1}": p.detach().clone() for i, p in enumerate(params)}
     for i, p in enumerate(params):
         for key, value in opt.state[p].items():
-            if value is not None and key != "step":
-                out[f"{key}{i}.after{STEPS}"] = value
+            if value is not None and key not in ("step", "RMS"):
+                out[f"{STATE_NAMES.get(key, key)}{i}.after{STEPS}"] = value
     return out
 
 

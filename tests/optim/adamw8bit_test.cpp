@@ -26,7 +26,7 @@ void set_gradient(Var& p, const Tensor& gradient) {
   backward(p, {.seed = gradient});
 }
 
-TEST(AdamW8bit, state_bytes_of_gpt2_and_vit_are_predicted_and_charged) {
+TEST(StateBytes, of_gpt2_and_vit_on_meta_are_predicted_and_charged) {
   nn::Gpt2 gpt2(nn::Gpt2Config::preset("gpt2"), {DType::f32, kMeta});
   nn::Vit vit(nn::VitConfig::preset("vit-b16"), {DType::f32, kMeta});
   const auto held = [] { return ledger(kMeta).current()[size_t(Category::optimizer_state)]; };
@@ -45,6 +45,13 @@ TEST(AdamW8bit, state_bytes_of_gpt2_and_vit_are_predicted_and_charged) {
   check(gpt2, "adamw8bit:embeddings=32,8bit=wte+wpe", 253'492'632);
   check(vit, "adamw8bit", 176'579'960);
   check(vit, "adamw8bit:embeddings=32", 176'579'960);
+  check(gpt2, "adafactor", 1'286'468);
+  check(gpt2, "adafactor:factor=2d", 1'286'468);
+  check(gpt2, "adafactor:beta1=0.9", 1'286'468 + 4 * 124'439'808);
+  check(vit, "adafactor:preset=hf", 1'464'920);
+  check(vit, "adafactor:preset=torch", 1'464'920);
+  check(vit, "adafactor:factor=2d", 1'176'152);
+  check(vit, "adafactor:preset=paper", 1'176'152);
 }
 
 TEST(AdamW8bit, embedding_tables_are_known_and_the_order_of_parameters_stays) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A hundred updates with a changing rate, parameter groups, and clipping, against PyTorch.
+// A hundred updates with a changing rate, parameter groups, and clipping, against PyTorch and transformers.
 #include <algorithm>
 #include <map>
 
@@ -7,6 +7,7 @@
 
 #include "tare/core/json.h"
 #include "tare/core/safetensors.h"
+#include "tare/optim/adafactor.h"
 #include "tare/optim/adamw.h"
 #include "tare/optim/sgd.h"
 
@@ -26,6 +27,30 @@ double number(const Json& options, std::string_view key, double fallback) {
   return value ? value->as_double() : fallback;
 }
 
+std::optional<bool> flag(const Json& options, std::string_view key) {
+  const Json* value = options.find(key);
+  return value ? std::optional(value->as_bool()) : std::nullopt;
+}
+
+// The option names of transformers, and torch's where they differ.
+AdafactorOptions adafactor_options(const std::string& name, const Json& options) {
+  AdafactorOptions o{.relative_step = flag(options, "relative_step"),
+                     .warmup_init = flag(options, "warmup_init"),
+                     .scale_parameter = flag(options, "scale_parameter"),
+                     .clip_threshold = number(options, "clip_threshold", number(options, "d", 1)),
+                     .decay_rate = number(options, "decay_rate", number(options, "beta2_decay", -0.8)),
+                     .weight_decay = number(options, "weight_decay", 0)};
+  if (!name.starts_with("adafactor_hf")) o.preset = AdafactorPreset::torch;
+  if (name.ends_with("2d")) o.preset = AdafactorPreset::paper;
+  if (!o.relative_step.value_or(false)) o.lr = 1e-3;  // until the schedule
+  if (options.find("beta1")) o.beta1 = number(options, "beta1", 0);
+  if (const Json* eps = options.find("eps")) {
+    o.eps1 = eps->items()[0].as_double();
+    o.eps2 = eps->items()[1].as_double();
+  }
+  return o;
+}
+
 std::unique_ptr<Optimizer> make(const std::string& name, const Json& options,
                                 const std::vector<ParamGroup>& groups) {
   if (name.starts_with("adamw")) {
@@ -36,6 +61,8 @@ std::unique_ptr<Optimizer> make(const std::string& name, const Json& options,
                                                 .eps = options.at("eps").as_double(),
                                                 .weight_decay = options.at("weight_decay").as_double()});
   }
+  if (name.starts_with("adafactor"))
+    return std::make_unique<Adafactor>(groups, adafactor_options(name, options));
   return std::make_unique<Sgd>(groups, SgdOptions{.momentum = number(options, "momentum", 0),
                                                   .nesterov = options.find("nesterov") != nullptr,
                                                   .weight_decay = number(options, "weight_decay", 0)});
@@ -80,7 +107,8 @@ void expect_torchs_values(const Json& test_case, DType dtype, double tolerance) 
     ++compared;
   };
   for (size_t k = 0; k < rates.size(); ++k) {
-    optimizer->set_schedule({.peak = rates[k]});
+    if (!flag(test_case.at("options"), "relative_step").value_or(false))
+      optimizer->set_schedule({.peak = rates[k]});
     for (size_t i = 0; i < params.size(); ++i)
       set_gradient(params[i], grads[i].select(0, int64_t(k)).contiguous());
     optimizer->step({.max_grad_norm = number(test_case, "max_norm", 0)});
@@ -96,7 +124,7 @@ void expect_torchs_values(const Json& test_case, DType dtype, double tolerance) 
 
 TEST(GoldenOptim, a_hundred_updates_follow_torch) {
   const Json cases = Json::parse_file(data_path("cases.json"));
-  EXPECT_EQ(cases.at("cases").items().size(), 11u);
+  EXPECT_EQ(cases.at("cases").items().size(), 18u);
   for (const Json& c : cases.at("cases").items()) {
     // The values are torch's in f64; in f32 torch itself is off by torch_f32_error.
     expect_torchs_values(c, DType::f32, std::max(1e-6, 3 * c.at("torch_f32_error").as_double()));

@@ -284,7 +284,7 @@ TEST(Optimizer, StateBytesArePredictedAndCharged) {
 TEST(Factory, MistakesAreErrorsThatSayWhatThereIs) {
   const std::vector<ParamGroup> groups{{{parameter("p", {1})}, true}};
   const auto message = [&](const char* text) { return message_of([&] { make_optimizer(text, groups); }); };
-  EXPECT_NE(message("adam").find("expected one of adamw, adamw8bit, sgd"), std::string::npos);
+  EXPECT_NE(message("adam").find("expected one of adamw, adamw8bit, adafactor, sgd"), std::string::npos);
   EXPECT_NE(message("adamw:lr=-1").find("learning rate -1"), std::string::npos);
   EXPECT_NE(message("adamw:beta1=1").find("beta1 1 must lie in [0, 1)"), std::string::npos);
   EXPECT_NE(message("adamw:beta3=0.1").find("no option beta3"), std::string::npos);

@@ -22,7 +22,10 @@ const char* const kOptimizers[] = {"adamw:lr=0.02,weight_decay=0.1",
                                    "sgd:lr=0.02,momentum=0.9",
                                    "sgd:lr=0.02,momentum=0.9,dampening=0.5",
                                    "sgd:lr=0.02,momentum=0.9,nesterov=true,weight_decay=0.1",
-                                   "adamw8bit:lr=0.02,block=32,min_8bit_size=9,32bit=half"};
+                                   "adamw8bit:lr=0.02,block=32,min_8bit_size=9,32bit=half",
+                                   "adafactor:weight_decay=0.1",
+                                   "adafactor:lr=0.02,beta1=0.9,scale_parameter=false",
+                                   "adafactor:preset=torch,weight_decay=0.1"};
 
 void set_gradient(Var& p, const Tensor& gradient) {
   p.zero_grad();
