@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What happens to all parameters at once: the gradient norm and the optimizers.
+#include <optional>
+
 #include "tare/bench/kernel_cases.h"
+#include "tare/kernels/adafactor.h"
 #include "tare/kernels/adamw.h"
 #include "tare/kernels/adamw8bit.h"
 #include "tare/kernels/grad_norm.h"
@@ -20,30 +23,49 @@ struct State {
 
 // The parameters of gpt2 with their gradients and states, all of them small numbers.
 struct Parameters {
-  explicit Parameters(const std::vector<State>& states) {
-    const auto add = [&](int64_t numel) {
-      const auto one = [&](const State& state = {}) {
-        const int64_t count = (numel + state.per - 1) / state.per;
-        const double value = state.dtype == DType::u8 ? 200 : 1e-3;
-        return tensors.emplace_back(Tensor::full({count}, value, {state.dtype, kCpu, {}})).mutable_raw();
-      };
-      TensorEntry entry = {.param = one(),
-                           .grad = one(),
+  // Without states: those of Adafactor.
+  explicit Parameters(const std::optional<std::vector<State>>& states) {
+    const auto one = [&](int64_t numel, DType dtype = DType::f32) {
+      const double value = dtype == DType::u8 ? 200 : 1e-3;
+      return tensors.emplace_back(Tensor::full({numel}, value, {dtype, kCpu, {}})).mutable_raw();
+    };
+    const auto add = [&](int64_t rows, int64_t cols) {
+      const int64_t numel = rows * cols;
+      TensorEntry entry = {.param = one(numel),
+                           .grad = one(numel),
                            .updates = count.mutable_data<int64_t>(),
                            .numel = numel,
                            .weight_decay = 0.01};
-      for (size_t k = 0; k < states.size(); ++k) entry.states[k] = one(states[k]);
+      if (states) {
+        for (size_t k = 0; k < states->size(); ++k)
+          entry.states[k] = one((numel + (*states)[k].per - 1) / (*states)[k].per, (*states)[k].dtype);
+      } else {
+        entry.states[0] = one(rows > 1 ? rows : numel);
+        entry.states[1] = one(cols);
+        if (rows > 1) entry.rows = rows, entry.cols = cols;
+      }
       entries.push_back(entry);
     };
-    add(kVocabulary * kWidth);
-    add(1024 * kWidth);
+    add(kVocabulary, kWidth);
+    add(1024, kWidth);
     for (int layer = 0; layer < 12; ++layer)
-      for (const int64_t numel : {kWidth, kWidth, 3 * kWidth * kWidth, 3 * kWidth, kWidth * kWidth, kWidth,
-                                  kWidth, kWidth, kInner * kWidth, kInner, kWidth * kInner, kWidth})
-        add(numel);
-    add(kWidth);
-    add(kWidth);
-    table = TensorTable(entries, DType::f32, DType::f32, states.empty() ? DType::f32 : states[0].dtype, kCpu);
+      for (const auto& [rows, cols] : std::initializer_list<std::pair<int64_t, int64_t>>{{1, kWidth},
+                                                                                         {1, kWidth},
+                                                                                         {kWidth, 3 * kWidth},
+                                                                                         {1, 3 * kWidth},
+                                                                                         {kWidth, kWidth},
+                                                                                         {1, kWidth},
+                                                                                         {1, kWidth},
+                                                                                         {1, kWidth},
+                                                                                         {kWidth, kInner},
+                                                                                         {1, kInner},
+                                                                                         {kInner, kWidth},
+                                                                                         {1, kWidth}})
+        add(rows, cols);
+    add(1, kWidth);
+    add(1, kWidth);
+    const DType state_dtype = states && !states->empty() ? states->front().dtype : DType::f32;
+    table = TensorTable(entries, DType::f32, DType::f32, state_dtype, kCpu);
     StepState begun;
     begun.learning_rate = 1e-4f;
     state = kernels::make_step_state(kCpu, begun);
@@ -56,21 +78,28 @@ struct Parameters {
 };
 
 Call grad_norm_call() {
-  Parameters p({});
+  Parameters p(std::vector<State>{});
   return [p, scratch = scratch_of(kernels::grad_norm_scratch_bytes(p.table))]() mutable {
     kernels::grad_norm(p.table, 0, scratch, p.state);
   };
 }
 
 Call adamw_call() {
-  return [p = Parameters({{}, {}})] { kernels::adamw_update(p.table, {}, p.state); };
+  return [p = Parameters(std::vector<State>(2))] { kernels::adamw_update(p.table, {}, p.state); };
 }
 
 Call adamw8bit_call() {
   const kernels::AdamW8bitArgs args;
   const State codes{DType::u8}, absmax{DType::f32, args.block};
-  return [p = Parameters({codes, absmax, codes, absmax}), args] {
+  return [p = Parameters(std::vector{codes, absmax, codes, absmax}), args] {
     kernels::adamw8bit_update(p.table, args, p.state);
+  };
+}
+
+Call adafactor_call() {
+  Parameters p(std::nullopt);
+  return [p, scratch = scratch_of(kernels::adafactor_scratch_bytes(p.table))]() mutable {
+    kernels::adafactor_update(p.table, {}, scratch, p.state);
   };
 }
 
@@ -87,6 +116,7 @@ std::vector<KernelCase> update_cases() {
       {"grad_norm/124439808", grad_norm_call},
       {"adamw_update/124439808", adamw_call},
       {"adamw8bit_update/124439808", adamw8bit_call},
+      {"adafactor_update/124439808", adafactor_call},
       {"sgd_update/124439808", [] { return sgd_call(0); }},
       {"sgd_momentum_update/124439808", [] { return sgd_call(0.9); }},
   };

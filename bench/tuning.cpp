@@ -52,7 +52,10 @@ bool LearningRateSearch::is_at_edge() const {
 }
 
 double learning_rate_of(const std::string& text) {
-  return optim::make_trial_optimizer(text)->learning_rate();
+  const auto optimizer = optim::make_trial_optimizer(text);
+  TARE_CHECK(optim::parse_settings(optimizer->settings())["relative_step"] != "true", "tuning of ", text,
+             ": without a learning rate its steps are relative; add lr=1e-2");
+  return optimizer->learning_rate();
 }
 
 std::string with_learning_rate(const std::string& text, double lr) {

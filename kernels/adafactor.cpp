@@ -8,31 +8,47 @@
 namespace tare::kernels {
 namespace {
 
-constexpr int64_t kPiece = 1 << 18;  // elements, about
+constexpr int64_t kPiece = 1 << 16;  // elements, at most
+constexpr int64_t kRowsSummed = 128;
+constexpr int64_t kBatch = 1 << 21;  // elements, about
 
 }  // namespace
 
 AdafactorGeometry::AdafactorGeometry(const TensorEntry& e)
     : factored(e.rows > 0 && e.cols > 0), rows(e.numel), matrix_rows(std::max<int64_t>(e.numel, 1)) {
-  if (factored) {
-    rows = e.numel / e.cols;
-    cols = e.cols;
-    matrix_rows = e.rows;
-  }
-  piece_rows = std::max<int64_t>(kPiece / cols, 1);
+  piece_rows = kPiece;
+  if (!factored) return;
+  rows = e.numel / e.cols;
+  cols = e.cols;
+  matrix_rows = e.rows;
+  piece_rows = std::clamp<int64_t>(kPiece / cols, 1, kRowsSummed);
 }
 
-// Two sums per piece and what the whole entry shares; for matrices a factor per row, the sums of columns, and
-// a factor per column.
+// Two sums per piece and what the whole entry shares; for matrices a factor per row, and for columns the sums
+// of pieces, their sums, and the factors.
 int64_t AdafactorGeometry::scratch_doubles() const {
   const int64_t shared = 2 * pieces() + 2;
-  return factored ? shared + rows + (column_slots() + matrices()) * cols : shared;
+  return factored ? shared + rows + (column_slots() + 2 * matrices()) * cols : shared;
+}
+
+int64_t adafactor_batch_end(const TensorTable& table, int64_t first) {
+  int64_t numel = 0;
+  for (int64_t i = first; i < table.count(); ++i) {
+    numel += table.host()[size_t(i)].numel;
+    if (i > first && numel > kBatch) return i;
+  }
+  return table.count();
 }
 
 int64_t adafactor_scratch_bytes(const TensorTable& table) {
-  int64_t doubles = 0;
-  for (const TensorEntry& e : table.host()) doubles += AdafactorGeometry(e).scratch_doubles();
-  return doubles * int64_t(sizeof(double));
+  int64_t most = 0;
+  for (int64_t i = 0; i < table.count();) {
+    int64_t doubles = 0;
+    for (const int64_t end = adafactor_batch_end(table, i); i < end; ++i)
+      doubles += AdafactorGeometry(table.host()[size_t(i)]).scratch_doubles();
+    most = std::max(most, doubles);
+  }
+  return most * int64_t(sizeof(double));
 }
 
 void adafactor_update(const TensorTable& table, const AdafactorArgs& args, Tensor& scratch,

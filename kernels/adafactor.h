@@ -50,7 +50,7 @@ struct AdafactorGeometry {
   bool factored = false;
   int64_t rows = 0, cols = 1;  // of all matrices on each other; an entry that is not factored is one column
   int64_t matrix_rows = 1;     // of one matrix
-  int64_t piece_rows = 1;
+  int64_t piece_rows = 1;      // at most 128 where columns are summed, in the type of the states
 
   explicit AdafactorGeometry(const TensorEntry& entry);
   int64_t matrices() const { return rows / matrix_rows; }
@@ -61,5 +61,10 @@ struct AdafactorGeometry {
   int64_t column_slots() const { return pieces() + matrices(); }
   int64_t scratch_doubles() const;
 };
+
+// Entries [first, the result) go through all passes together: few enough elements to stay in a cache between
+// the passes, enough for the threads. Their scratch lies one after the other and is that of the next ones
+// too.
+int64_t adafactor_batch_end(const TensorTable& table, int64_t first);
 
 }  // namespace tare::kernels

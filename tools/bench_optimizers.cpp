@@ -9,6 +9,7 @@
 #include "tare/bench/optimizer_table.h"
 #include "tare/bench/report/page.h"
 #include "tare/core/file_writer.h"
+#include "tare/optim/factory.h"
 #include "tare/optim/spec.h"
 #include "tare/tools/bench_commands.h"
 #include "tare/tools/run_options.h"
@@ -20,7 +21,7 @@ namespace {
 
 struct OptimizersCommand {
   train::RunOptions run;
-  std::string optimizers = "sgd:lr=0.3,momentum=0.9,adamw:lr=1e-3,adamw8bit:lr=1e-3";
+  std::string optimizers = "sgd:lr=0.3,momentum=0.9,adamw:lr=1e-3,adamw8bit:lr=1e-3,adafactor:lr=2e-2";
   std::string eval_windows = "64";
   std::string json, csv, report, peers;
   int64_t seeds = 1;
@@ -169,8 +170,8 @@ void check(const OptimizersCommand& command, const std::vector<std::string>& opt
     for (const auto* b : outputs)
       TARE_CHECK(a == b || a->empty() || *a != *b, *a, ": one file for two outputs");
   for (const std::string& optimizer : optimizers) {  // is each right, before the first is measured?
-    const double lr = bench::learning_rate_of(optimizer);
-    if (command.tune) bench::with_learning_rate(optimizer, lr);
+    optim::make_trial_optimizer(optimizer);
+    if (command.tune) bench::with_learning_rate(optimizer, bench::learning_rate_of(optimizer));
   }
 }
 

@@ -48,8 +48,9 @@ def update_groups(options):
         ("AdamW with clipping by the global norm",
          [("Tare norm + adamw", tare_update(options, "adamw:lr=1e-4", 1.0)), adamw,
           ("torch clip_grad_norm_ + AdamW, fused", torch_update(options, "adamw-fused", 1.0))]),
-        ("Adafactor of others beside Tare's AdamW, the update alone",
-         [adamw, ("torch Adafactor", torch_update(options, "adafactor")),
+        ("Adafactor, the update alone",
+         [("Tare adafactor", tare_update(options, options.adafactor)), adamw,
+          ("torch Adafactor", torch_update(options, "adafactor")),
           ("transformers Adafactor", torch_update(options, "hf-adafactor"))]),
         ("AdamW with 8-bit states, the update alone",
          [("Tare adamw8bit", tare_update(options, options.adamw8bit)), adamw,
@@ -91,6 +92,7 @@ def parse(arguments):
     parser.add_argument("--rounds", type=int, default=7, help="turns of each program")
     parser.add_argument("--only", default="", help="parts whose titles contain this text: step, AdamW, Adafactor, ...")
     parser.add_argument("--no-compile", action="store_true", help="leave torch.compile out")
+    parser.add_argument("--adafactor", default="adafactor", help="Tare's optimizer for the part of Adafactor")
     parser.add_argument("--adamw8bit", default="adamw8bit:lr=1e-4",
                         help="Tare's optimizer for the part of 8-bit states")
     parser.add_argument("--json", default="", help="write everything to this file, as tare bench page --peers reads it")

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Three passes over the gradients in pieces of rows, for all parameters at once; between them the small sums.
+// Three passes over the gradients in pieces of rows, for a batch of parameters at once; between them the
+// small sums.
 #include "tare/kernels/adafactor.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <span>
 
 #include "tare/core/isa.h"
 #include "tare/core/parallel.h"
@@ -34,36 +36,48 @@ template <class A> struct Work {
   PieceSums* sums;      // (pieces)
   EntryScales* scales;  // one
   double* rows;         // (rows): sums of squares, then factors
-  double* columns;      // (slots, cols): sums of squares over the rows of a slot
+  A* columns;           // (slots, cols): sums of squares over the rows of a slot
+  double* column_sums;  // (matrices, cols)
   A* column_factors;    // (matrices, cols)
 
   Work(const TensorEntry& entry, double* scratch) : e(entry), at(entry) {
     sums = reinterpret_cast<PieceSums*>(scratch);
     scales = reinterpret_cast<EntryScales*>(sums + at.pieces());
     rows = reinterpret_cast<double*>(scales + 1);
-    columns = rows + at.rows;
-    column_factors = reinterpret_cast<A*>(columns + at.column_slots() * at.cols);
+    columns = reinterpret_cast<A*>(rows + at.rows);
+    column_sums = rows + at.rows + at.column_slots() * at.cols;
+    column_factors = reinterpret_cast<A*>(column_sums + at.matrices() * at.cols);
   }
   const A* grad(int64_t row) const { return static_cast<const A*>(e.grad) + row * at.cols; }
   A* state(int k) const { return static_cast<A*>(e.states[k]); }
 };
 
-// f(work, i) for every i below count(work) of every entry, in parallel.
-template <class A, class Count, class F>
-void for_each_of(const TensorTable& table, double* scratch, Count count, F f) {
+// Consecutive entries of a table.
+struct Batch {
+  std::span<const TensorEntry> entries;
+  double* scratch;
+};
+
+template <class A, class F> void for_entries(const Batch& batch, F f) {
+  double* scratch = batch.scratch;
+  for (const TensorEntry& e : batch.entries) {
+    const Work<A> work(e, scratch);
+    scratch += work.at.scratch_doubles();
+    f(work);
+  }
+}
+
+// f(work, piece) for every piece of every entry, in parallel.
+template <class A, class F> void for_pieces(const Batch& batch, F f) {
   int64_t total = 0;
-  for (const TensorEntry& e : table.host()) total += count(AdafactorGeometry(e));
+  for (const TensorEntry& e : batch.entries) total += AdafactorGeometry(e).pieces();
   parallel_for(total, 1, [&](int64_t begin, int64_t end) {
-    double* of_entry = scratch;
-    for (const TensorEntry& e : table.host()) {
-      const Work<A> work(e, of_entry);
-      of_entry += work.at.scratch_doubles();
-      const int64_t n = count(work.at);
-      for (int64_t i = std::max<int64_t>(begin, 0); i < std::min(end, n); ++i) f(work, i);
-      begin -= n;
-      end -= n;
-      if (end <= 0) return;
-    }
+    int64_t first = 0;
+    for_entries<A>(batch, [&](const Work<A>& work) {
+      const int64_t pieces = work.at.pieces(), last = std::min(end - first, pieces);
+      for (int64_t i = std::max<int64_t>(begin - first, 0); i < last; ++i) f(work, i);
+      first += pieces;
+    });
   });
 }
 
@@ -80,7 +94,7 @@ template <class F> void for_runs(const AdafactorGeometry& at, int64_t piece, F f
 // ---- The sums of squares
 
 template <class A>
-TARE_INLINE void square_rows(const A* g, int64_t rows, int64_t cols, double* columns, double* row_sums) {
+TARE_INLINE void square_rows(const A* g, int64_t rows, int64_t cols, A* columns, double* row_sums) {
   for (int64_t j = 0; j < cols; ++j) columns[j] = 0;
   for (int64_t row = 0; row < rows; ++row, g += cols) {
     double total = 0;
@@ -90,7 +104,7 @@ TARE_INLINE void square_rows(const A* g, int64_t rows, int64_t cols, double* col
 #pragma omp simd reduction(+ : sum)
       for (int64_t j = begin; j < end; ++j) {
         const A square = g[j] * g[j];
-        columns[j] += double(square);
+        columns[j] += square;
         sum += square;
       }
       total += double(sum);
@@ -126,10 +140,11 @@ TARE_INLINE void inverse_roots(const A* mean, F* factors, int64_t n, A numerator
   for (int64_t i = 0; i < n; ++i) factors[i] = F(numerator / std::sqrt(mean[i]));
 }
 
-TARE_INLINE void add_rows(const double* rows, int64_t count, int64_t cols, double* sum) {
-  for (int64_t row = 1; row < count; ++row) {
+template <class A> TARE_INLINE void add_rows(const A* rows, int64_t count, int64_t cols, double* sum) {
+  for (int64_t j = 0; j < cols; ++j) sum[j] = 0;
+  for (int64_t row = 0; row < count; ++row) {
 #pragma omp simd
-    for (int64_t j = 0; j < cols; ++j) sum[j] += rows[row * cols + j];
+    for (int64_t j = 0; j < cols; ++j) sum[j] += double(rows[row * cols + j]);
   }
 }
 
@@ -230,17 +245,27 @@ template <class T> class Adafactor {
   }
 
   void run(const TensorTable& table, double* scratch) const {
-    const auto pieces = [](const AdafactorGeometry& at) { return at.pieces(); };
-    const auto matrices = [](const AdafactorGeometry& at) { return at.factored ? at.matrices() : 0; };
-    const auto one = [](const AdafactorGeometry& at) { return int64_t(at.rows > 0); };
-    for_each_of<A>(table, scratch, pieces, [&](const Job& w, int64_t i) { find_squares(w, i); });
-    for_each_of<A>(table, scratch, matrices, [&](const Job& w, int64_t i) { find_factors(w, i); });
-    for_each_of<A>(table, scratch, pieces, [&](const Job& w, int64_t i) { find_norms(w, i); });
-    for_each_of<A>(table, scratch, one, [&](const Job& w, int64_t) { find_scales(w); });
-    for_each_of<A>(table, scratch, pieces, [&](const Job& w, int64_t i) { move(w, i); });
+    for (int64_t first = 0; first < table.count();) {
+      const int64_t end = adafactor_batch_end(table, first);
+      const std::span entries(table.host());
+      run({entries.subspan(size_t(first), size_t(end - first)), scratch});
+      first = end;
+    }
   }
 
  private:
+  void run(const Batch& batch) const {
+    for_pieces<A>(batch, [&](const Job& w, int64_t piece) { find_squares(w, piece); });
+    for_entries<A>(batch, [&](const Job& w) {
+      for (int64_t matrix = 0; w.at.factored && matrix < w.at.matrices(); ++matrix) find_factors(w, matrix);
+    });
+    for_pieces<A>(batch, [&](const Job& w, int64_t piece) { find_norms(w, piece); });
+    for_entries<A>(batch, [&](const Job& w) {
+      if (w.at.rows > 0) find_scales(w);
+    });
+    for_pieces<A>(batch, [&](const Job& w, int64_t piece) { move(w, piece); });
+  }
+
   static double updates_of(const TensorEntry& e) { return double(*e.updates + 1); }
   double beta2_gain(const TensorEntry& e) const { return std::pow(updates_of(e), args_.decay_rate); }
   double lr_of(const TensorEntry& e) const { return state_.learning_rate * e.lr_factor; }
@@ -273,13 +298,14 @@ template <class T> class Adafactor {
     const AdafactorGeometry& at = w.at;
     const int64_t first = matrix * at.matrix_rows, n = at.matrix_rows, cols = at.cols;
     const int64_t first_piece = first / at.piece_rows, last_piece = (first + n - 1) / at.piece_rows;
-    double* column_sums = w.columns + AdafactorGeometry::column_slot(first_piece, matrix) * cols;
+    const A* of_pieces = w.columns + AdafactorGeometry::column_slot(first_piece, matrix) * cols;
+    double* column_sums = w.column_sums + matrix * cols;
     A *row_means = w.state(0) + first, *column_means = w.state(1) + matrix * cols;
     A* column_factors = w.column_factors + matrix * cols;
     const double gain = beta2_gain(w.e), scale = grad_scale_ * grad_scale_;
     const double eps1 = args_.clamp_variance ? 0 : args_.eps1;
     double total = 0, ignored = 0;
-    isa_call<add_rows>(column_sums, last_piece - first_piece + 1, cols, column_sums);
+    isa_call<add_rows<A>>(of_pieces, last_piece - first_piece + 1, cols, column_sums);
     isa_call<update_means<A>>(row_means, w.rows + first, n, 1 - gain, gain, scale / double(cols), eps1,
                               &total);
     isa_call<update_means<A>>(column_means, column_sums, cols, 1 - gain, gain, scale / double(n), eps1,

@@ -9,6 +9,8 @@
 
 #include "tare/core/error.h"
 
+#include "tests/support/expect_error.h"
+
 namespace tare::bench {
 namespace {
 
@@ -67,6 +69,8 @@ TEST(Tuning, PutsTheRateIntoTheText) {
   EXPECT_EQ(with_learning_rate("sgd:momentum=0.9", 0.5), "sgd:momentum=0.9,lr=0.5");
   EXPECT_EQ(learning_rate_of("sgd:momentum=0.9,lr=0.25"), 0.25);
   EXPECT_EQ(learning_rate_of("adamw"), 1e-3);
+  EXPECT_EQ(learning_rate_of("adafactor:preset=torch"), 1e-2);
+  EXPECT_ERROR(learning_rate_of("adafactor"), "tuning of adafactor: without a learning rate its steps are");
   EXPECT_THROW(with_learning_rate("adamw:beta3=1", 1), Error);
   EXPECT_THROW(LearningRateSearch(1).best(), Error);
 }
