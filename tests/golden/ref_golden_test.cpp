@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/ref/adafactor.h"
 #include "tests/ref/attention.h"
 #include "tests/ref/cross_entropy.h"
 #include "tests/ref/elementwise.h"
@@ -398,6 +399,47 @@ void expect_trajectory(const std::string& name, const std::vector<std::string>& 
   }
 }
 
+// The cases of torch's Adafactor and of transformers', with the options' names of both.
+void expect_adafactor(const std::string& name, const Json& options) {
+  const auto number = [&](const char* key, double otherwise) {
+    return options.find(key) ? options.at(key).as_double() : otherwise;
+  };
+  const auto flag = [&](const char* key, bool otherwise) {
+    return options.find(key) ? options.at(key).as_bool() : otherwise;
+  };
+  const bool hf = name.starts_with("adafactor_hf");
+  using Rate = kernels::AdafactorRate;
+  kernels::AdafactorArgs args;
+  args.rate = !hf                            ? Rate::capped
+              : !flag("relative_step", true) ? Rate::given
+              : flag("warmup_init", false)   ? Rate::warmup
+                                             : Rate::relative;
+  args.scale_parameter = flag("scale_parameter", true);
+  args.clamp_variance = !hf;
+  args.eps1 = hf ? 1e-30 : 0x1p-52;
+  if (const Json* eps = options.find("eps")) {
+    args.eps1 = eps->items()[0].as_double();
+    args.eps2 = eps->items()[1].as_double();
+  }
+  args.clip_threshold = number("clip_threshold", number("d", 1));
+  args.decay_rate = number("decay_rate", number("beta2_decay", -0.8));
+  args.beta1 = number("beta1", 0);
+  args.decay_by_step = hf;
+  const bool has_lr = args.rate == Rate::given || args.rate == Rate::capped;
+  ref::AdafactorTensor tensor;
+  expect_trajectory(name, {}, [&](Values& p, std::vector<Values>&, const Values& g, int64_t step, double lr) {
+    if (step == 1) {
+      const Values zeros(p.size(), 0);
+      tensor = {0, 0, p, zeros, zeros, zeros};
+      if (p.size() == 45) tensor.rows = 5, tensor.cols = 9;
+      if (p.size() == 72)
+        tensor.rows = name.ends_with("2d") ? 2 : 4, tensor.cols = name.ends_with("2d") ? 36 : 3;
+    }
+    ref::adafactor(tensor, g, args, has_lr ? lr : 1, number("weight_decay", 0), double(step));
+    p = tensor.p;
+  });
+}
+
 TEST(GoldenReference, optimizers_follow_pytorch_through_100_updates) {
   int seen = 0;
   const Json listing = Json::parse_file(golden_path("optim/cases.json"));
@@ -411,7 +453,9 @@ TEST(GoldenReference, optimizers_follow_pytorch_through_100_updates) {
     // part.
     if (item.find("groups")) continue;
     ++seen;
-    if (name.starts_with("adamw")) {
+    if (name.starts_with("adafactor")) {
+      expect_adafactor(name, options);
+    } else if (name.starts_with("adamw")) {
       ref::AdamWOptions o{.eps = number("eps", 0), .weight_decay = number("weight_decay", 0)};
       o.beta1 = options.at("betas").items()[0].as_double();
       o.beta2 = options.at("betas").items()[1].as_double();
@@ -432,7 +476,7 @@ TEST(GoldenReference, optimizers_follow_pytorch_through_100_updates) {
                         });
     }
   }
-  EXPECT_EQ(seen, 9);
+  EXPECT_EQ(seen, 16);
 }
 
 TEST(GoldenReference, clipping_agrees_with_pytorch) {
