@@ -16,8 +16,8 @@ Tensor make_step_state(Device device, const StepState& initial = {});
 StepState read_step_state(const Tensor& state);  // waits for the device
 void write_step_state(Tensor& state, const StepState& value);
 
-// Evaluates the schedule at the update index; forgets the norm, found_inf and first_nonfinite of the step
-// before.
+// Evaluates the schedule at the update index; forgets the norm, found_inf, first_nonfinite and loss_scale of
+// the step before.
 void begin_step(const LrSchedule& schedule, Tensor& state);
 // grad_norm of the unscaled gradients from grad_norm_sq, and clip_coefficient = min(1, max_norm / (grad_norm
 // + 1e-6)); max_norm 0 does not clip.

@@ -7,6 +7,7 @@
 #include "tare/core/json.h"
 #include "tare/core/scope.h"
 #include "tare/kernels/grad_norm.h"
+#include "tare/kernels/loss_scale.h"
 #include "tare/kernels/step.h"
 #include "tare/optim/schedule.h"
 
@@ -192,11 +193,21 @@ StepHandle Optimizer::step(const StepOptions& options) {
     call.table = &table_of(call);
   }
   kernels::begin_step(schedule_, step_state_);
+  Tensor scaler = options.scaler;
+  if (scaler.defined() && !options.is_unscaled) kernels::take_loss_scale(scaler, step_state_);
   find_norm(calls, options.max_grad_norm);
   run_updates(calls);
   kernels::end_step(step_state_);
+  if (scaler.defined()) kernels::report_found_inf(step_state_, scaler);
   last_ = std::make_shared<StepInFlight>(step_state_, std::move(names), options.nonfinite);
   return StepHandle(last_);
+}
+
+void Optimizer::unscale_gradients(Tensor& scaler) {
+  const OpScope op("optimizer");
+  const auto calls = active_calls();
+  TARE_CHECK(!calls.empty(), "unscale_gradients: no parameter has a gradient; call backward() first");
+  for (const Call& call : calls) kernels::unscale_gradients(table_of(call), scaler);
 }
 
 NamedTensors Optimizer::state() const {

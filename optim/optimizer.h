@@ -61,6 +61,9 @@ class Optimizer {
   // nobody waited for is thrown, once, by the next call of what depends on it: step(), updates(),
   // learning_rate(), state(), metadata() or load().
   StepHandle step(const StepOptions& options = {});
+  // Divides the gradients by the loss_scale of a GradScaler's StepState, which is told of one that is not
+  // finite. Error when no parameter has a gradient.
+  void unscale_gradients(Tensor& scaler);
   // Forgets the gradients. By default their memory is freed for the next forward.
   void zero_grad(bool keep_memory = false);
 

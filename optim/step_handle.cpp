@@ -22,7 +22,8 @@ StepInFlight::~StepInFlight() {
 const StepReport& StepInFlight::wait() {
   if (!report_) {
     const StepState s = kernels::read_step_state(step_state_);
-    report_ = StepReport{s.found_inf == 0, s.update, s.grad_norm, s.learning_rate, "", s.nonfinite};
+    report_ =
+        StepReport{s.found_inf == 0, s.update, s.grad_norm, s.learning_rate, s.loss_scale, "", s.nonfinite};
     if (!report_->stepped) report_->nonfinite = names_.at(size_t(s.first_nonfinite));
   }
   if (!report_->stepped && policy_ == NonFinitePolicy::error)

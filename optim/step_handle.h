@@ -26,6 +26,10 @@ class NonFiniteGradient : public Error {
 struct StepOptions {
   double max_grad_norm = 0;  // clip by the global norm, folded into the update; 0 does not clip
   NonFinitePolicy nonfinite = NonFinitePolicy::error;
+  // The StepState of a GradScaler, which calls step() with it: gradients are its loss_scale times too large,
+  // and it is told of one that is not finite.
+  Tensor scaler = {};
+  bool is_unscaled = false;  // its unscale_() has divided them already
 };
 
 struct StepReport {
@@ -33,6 +37,7 @@ struct StepReport {
   int64_t update = 0;        // updates done, this one included if it stepped
   double grad_norm = 0;      // L2 over all gradients of all groups, before clipping
   double learning_rate = 0;  // of the schedule, before a group's factor
+  double loss_scale = 1;     // by which the update divided the gradients
   // Name of a parameter whose gradient was not finite, the first of its dtype, else "".
   std::string nonfinite;
   int64_t nonfinite_elements = 0;  // of all gradients; 0 too where only their norm overflows f64

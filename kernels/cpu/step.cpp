@@ -17,6 +17,7 @@ void begin_step(const LrSchedule& schedule, Tensor& state) {
   s.grad_norm_sq = 0;
   s.grad_norm = 0;
   s.clip_coefficient = 1;
+  s.loss_scale = 1;
   s.found_inf = 0;
   s.first_nonfinite = -1;
   s.nonfinite = 0;

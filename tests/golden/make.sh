@@ -10,7 +10,7 @@ if [ ! -x "$venv/bin/python" ]; then
   "$venv/bin/pip" install torch transformers safetensors numpy
 fi
 export OMP_NUM_THREADS=2 TRANSFORMERS_OFFLINE=1 PYTHONDONTWRITEBYTECODE=1
-for script in gpt2_trace vit_trace optim ops schedules; do
+for script in gpt2_trace vit_trace optim grad_scaler ops schedules; do
   "$venv/bin/python" "$script.py"
 done
 du -sb data | awk '{ print $1 " bytes in all"; exit $1 > 4000000 }'
