@@ -28,7 +28,7 @@ struct CachingAllocator::Segment {
 namespace {
 
 constexpr int64_t kAlignment = 64;
-constexpr int64_t kHugePage = 2 << 20;
+constexpr int64_t kSmallSegment = 2 << 20;
 constexpr int64_t kSmallLimit = 1 << 20;   // requests below share segments
 constexpr int64_t kSplitLimit = 64 << 10;  // a rest below stays with its large block
 // Idle bytes that are kept when the cache has nothing that fits: this, or a 16th of what is in use.
@@ -59,19 +59,20 @@ CachingAllocator::FreeList& CachingAllocator::free_list(const Block* block) {
   return block->segment->small ? small_ : large_;
 }
 
-CachingAllocator::Block* CachingAllocator::take(FreeList& free_blocks, int64_t bytes) {
+CachingAllocator::Block* CachingAllocator::take(FreeList& free_blocks, int64_t bytes, bool whole) {
   Block key;
   key.size = bytes;
   key.order = -1;
   const auto it = free_blocks.lower_bound(&key);
   if (it == free_blocks.end()) return nullptr;
   Block* block = *it;
+  if (whole && block->size - bytes >= kSplitLimit) return nullptr;
   free_blocks.erase(it);
   return block;
 }
 
 CachingAllocator::Block* CachingAllocator::grow(int64_t bytes, bool small) {
-  const int64_t size = small ? kHugePage : round_up(bytes, kHugePage);
+  const int64_t size = small ? kSmallSegment : round_up(bytes, pages_->granularity());
   if (size > limit_ - stats_.held) return nullptr;
   void* base = pages_->map(size);
   if (!base) return nullptr;
@@ -102,13 +103,13 @@ void CachingAllocator::split(Block* block, int64_t bytes, bool small) {
   free_list(tail).insert(tail);
 }
 
-CachingAllocator::Block* CachingAllocator::allocate(int64_t bytes) {
+CachingAllocator::Block* CachingAllocator::allocate(int64_t bytes, Lifetime lifetime) {
   TARE_CHECK(bytes >= 0 && bytes < (int64_t(1) << 60), "allocate: ", bytes, " bytes");
   const int64_t size = round_up(std::max<int64_t>(bytes, 1) + kRedZone, kAlignment);
   const bool small = size < kSmallLimit;
   FreeList& free_blocks = small ? small_ : large_;
   std::lock_guard lock(mutex_);
-  Block* block = take(free_blocks, size);
+  Block* block = take(free_blocks, size, !small && lifetime == Lifetime::lasting);
   if (!block && pages_->is_cheap() && idle_is_large()) {
     release_free_segments(small_);
     release_free_segments(large_);
@@ -119,6 +120,7 @@ CachingAllocator::Block* CachingAllocator::allocate(int64_t bytes) {
     release_free_segments(large_);
     block = grow(size, small);
   }
+  if (!block) block = take(free_blocks, size, false);
   if (!block)
     throw OutOfMemory(detail::concat(
         device_, ": out of memory: asked for ", bytes, " bytes, ", stats_.in_use, " in use, ", stats_.held,

@@ -21,10 +21,13 @@ struct AllocatorStats {
   int64_t segments = 0;
 };
 
-// Blocks are 64-byte aligned. Requests below 1 MiB share segments of 2 MiB; larger ones get segments of whole
-// huge pages. Free blocks are reused best fit, split and merged. When none fits and much is idle (over 128
-// MiB and a 16th of what is in use), wholly free segments go back before a new one comes, where that is
-// cheap: what the forward pass left behind does not add to the peak of the backward pass. Thread-safe.
+enum class Lifetime : uint8_t { passing, lasting };  // lasting: parameters and states, until the run ends
+
+// Blocks are 64-byte aligned. Requests below 1 MiB share segments of 2 MiB; larger ones get segments of their
+// own size. Free blocks are reused best fit, split and merged; what lasts takes no part of a large one, whose
+// rest would stay too small for anything else. When none fits and much is idle (over 128 MiB and a 16th of
+// what is in use), wholly free segments go back before a new one comes, where that is cheap: what the forward
+// pass left behind does not add to the peak of the backward pass. Thread-safe.
 class CachingAllocator {
  public:
   struct Segment;
@@ -44,8 +47,8 @@ class CachingAllocator {
   CachingAllocator& operator=(const CachingAllocator&) = delete;
 
   // When the page source is exhausted or the limit is reached, the cache is freed and the request retried
-  // once; then OutOfMemory tells bytes asked for, in use, held and the limit.
-  Block* allocate(int64_t bytes);
+  // once, then any free block is taken; then OutOfMemory tells bytes asked for, in use, held and the limit.
+  Block* allocate(int64_t bytes, Lifetime lifetime = Lifetime::passing);
   void free(Block* block);
 
   void release_cache();  // gives wholly free segments back
@@ -62,7 +65,7 @@ class CachingAllocator {
   };
   using FreeList = std::set<Block*, BySize>;
 
-  Block* take(FreeList& free_blocks, int64_t bytes);
+  Block* take(FreeList& free_blocks, int64_t bytes, bool whole);
   Block* grow(int64_t bytes, bool small);
   bool idle_is_large() const;
   void split(Block* block, int64_t bytes, bool small);

@@ -12,11 +12,12 @@ namespace tare {
 namespace {
 
 constexpr int64_t kHugePage = 2 << 20;
+constexpr int64_t kStep = 64 << 10;  // the largest page size of the machines that Linux runs on
 
 class HugePageSource final : public PageSource {
  public:
   void* map(int64_t bytes) override {
-    // Map one huge page more than asked for, and give back what lies before and after the aligned part.
+    // Map one huge page more than asked for, and give back what lies before the aligned part and after it.
     const size_t padded = size_t(bytes + kHugePage);
     void* raw = mmap(nullptr, padded, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (raw == MAP_FAILED) return nullptr;
@@ -32,6 +33,7 @@ class HugePageSource final : public PageSource {
   void unmap(void* base, int64_t bytes) override { munmap(base, size_t(bytes)); }
   bool is_backed() const override { return true; }
   bool is_cheap() const override { return true; }
+  int64_t granularity() const override { return kStep; }
 };
 
 class VirtualPageSource final : public PageSource {
@@ -44,6 +46,7 @@ class VirtualPageSource final : public PageSource {
   void unmap(void*, int64_t) override {}
   bool is_backed() const override { return false; }
   bool is_cheap() const override { return true; }
+  int64_t granularity() const override { return kStep; }
 
  private:
   uintptr_t next_ = uintptr_t(1) << 56;  // above every user address of x86-64 and AArch64

@@ -4,13 +4,36 @@
 #include <atomic>
 #include <utility>
 
+#include "tare/core/error.h"
+
 namespace tare {
+namespace {
+
+Lifetime lifetime_of(Category category) {
+  switch (category) {
+    case Category::parameters:
+    case Category::master_weights:
+    case Category::optimizer_state:
+      return Lifetime::lasting;
+    case Category::compute_copies:
+    case Category::gradients:
+    case Category::activations:
+    case Category::temporaries:
+    case Category::workspace:
+    case Category::communication:
+    case Category::data:
+      return Lifetime::passing;
+  }
+  TARE_UNREACHABLE();
+}
+
+}  // namespace
 
 std::shared_ptr<Storage> Storage::allocate(int64_t bytes, Device device, Category category) {
   std::shared_ptr<Storage> s(new Storage);
   s->bytes_ = bytes;
   s->device_ = device;
-  s->block_ = allocator(device).allocate(bytes);
+  s->block_ = allocator(device).allocate(bytes, lifetime_of(category));
   s->data_ = device.is_meta() ? nullptr : s->block_->data;
   s->charge_ = ledger(device).charge(bytes, category);
   return s;

@@ -189,6 +189,33 @@ TEST(Allocator, WhatLiesIdleGoesBackBeforeTheHeapGrows) {
   EXPECT_EQ(f.allocator.stats().in_use, large->size);
 }
 
+TEST(Allocator, WhatLastsTakesWholeBlocksUnlessNothingElseIsLeft) {
+  Fixture f(12 * kMiB);
+  f.free(f.allocate(8 * kMiB));
+  const auto lasting = [&](int64_t bytes) {
+    Block* block = f.allocator.allocate(bytes - kRedZone, Lifetime::lasting);
+    f.taken.insert(block);
+    return block;
+  };
+  lasting(2 * kMiB);
+  EXPECT_EQ(f.allocator.stats().held, 10 * kMiB) << "a state was cut out of the 8 MiB";
+  Block* whole = lasting(8 * kMiB);
+  EXPECT_EQ(f.allocator.stats().held, 10 * kMiB) << "a block of the right size was left lying";
+  void* const base = whole->data;
+  f.free(whole);
+  EXPECT_EQ(f.allocate(2 * kMiB)->data, base) << "what passes is cut out of a free block";
+  lasting(4 * kMiB);  // 2 MiB may still be mapped
+  EXPECT_EQ(f.allocator.stats().held, 10 * kMiB);
+}
+
+TEST(Allocator, ALargeSegmentIsNoLargerThanItsBlockByMoreThanAStepOfThePages) {
+  CachingAllocator cpu(huge_page_source(), kCpu);
+  Block* block = cpu.allocate(9 * kMiB / 4 - kRedZone);  // a matrix of 768 x 768
+  EXPECT_EQ(cpu.stats().held, 9 * kMiB / 4);
+  std::memset(block->data, 1, size_t(9 * kMiB / 4 - kRedZone));
+  cpu.free(block);
+}
+
 TEST(Allocator, OutOfMemoryTellsTheNumbersAfterFreeingTheCache) {
   Fixture f(16 * kMiB);
   f.allocate(4 * kMiB);
@@ -243,7 +270,8 @@ TEST(Allocator, MetaHoldsTheSameBytesAsTheCpuForAnySequence) {
         blocks.erase(blocks.begin() + int64_t(at));
       } else {
         const int64_t bytes = int64_t(random() % (uint64_t(1) << (random() % 25)));
-        blocks.emplace_back(cpu.allocate(bytes), meta.allocate(bytes));
+        const Lifetime lifetime = random() % 3 == 0 ? Lifetime::lasting : Lifetime::passing;
+        blocks.emplace_back(cpu.allocate(bytes, lifetime), meta.allocate(bytes, lifetime));
       }
       if (random() % 100 == 0) {
         cpu.release_cache();
