@@ -66,8 +66,8 @@ Var activated_linear(const char* op, const Var& h, const Var& w, const Var& b, W
     if (out.needs(1)) kernels::unary_forward<F>(h_saved, activated);
     linear_backward(out, 1, dy, saved[1], layout, activated);
     if (!out.needs(0)) return;
-    auto [dh, accum] = out(0);
-    kernels::unary_backward<F>(h_saved, Tensor(), activated, dh, accum);
+    kernels::unary_backward<F>(h_saved, Tensor(), activated, activated, Accum::set);
+    out.give(0, std::move(activated));
   });
 }
 

@@ -98,5 +98,29 @@ TEST(FusedLinear, OnlyTheInputIsKept) {
   }
 }
 
+TEST(FusedLinear, TheBackwardOfAnActivationNeedsOneBufferOfItsSize) {
+  for (const FusedCase& c : {kCases[0], kCases[1]}) {
+    Vars vars;
+    for (const Tensor& t : inputs_of(c, WeightLayout::in_out)) vars.push_back(Var::parameter(t));
+    vars[0] = square(vars[0]);
+    const Var y = c.fused(vars, WeightLayout::in_out);
+    const Tensor seed = Tensor::full(y.shape(), 1, kF64);
+    ledger(kCpu).reset_peaks();
+    const int64_t before = ledger(kCpu).current()[size_t(Category::temporaries)];
+    backward(y, {.seed = seed});
+    EXPECT_EQ(ledger(kCpu).report().own_peak[size_t(Category::temporaries)] - before, c.shapes[0].numel() * 8)
+        << c.name;
+  }
+}
+
+TEST(FusedLinear, AnInputThatIsUsedTwiceGetsTheSumOfItsGradients) {
+  for (const FusedCase& c : kCases) {
+    const auto f = [&](const Vars& v) {
+      return c.fused(v, WeightLayout::in_out) + c.fused(v, WeightLayout::in_out) * sum(v[0]);
+    };
+    EXPECT_EQ(gradcheck(f, inputs_of(c, WeightLayout::in_out)), "") << c.name;
+  }
+}
+
 }  // namespace
 }  // namespace tare
