@@ -11,7 +11,8 @@ namespace tare::kernels::cpu {
 namespace {
 
 constexpr int64_t kGrain = 16384;      // elements per thread at least
-constexpr int64_t kStrip = 128;        // columns that are summed together
+constexpr int64_t kColumns = 64;       // that stay with one thread
+constexpr int64_t kStrip = 1024;       // columns that are summed together: long runs of memory, sums in L1
 constexpr int64_t kRowsPerFlush = 64;  // rows whose sum stays in f32
 
 // total[c] = sum over rows of dy[r, c], cols <= kStrip.
@@ -44,11 +45,12 @@ template <class T, class D> void backward_bias_typed(const Tensor& dy, Tensor& d
   const T* pdy = dy.data<T>();
   D* pd = dbias.mutable_data<D>();
   const int64_t rows = dy.size(0), cols = dy.size(1), dy_row = dy.stride(0);
-  parallel_for((cols + kStrip - 1) / kStrip, kGrain / (kStrip * (rows + 1)) + 1,
+  parallel_for((cols + kColumns - 1) / kColumns, kGrain / (kColumns * (rows + 1)) + 1,
                [&](int64_t begin, int64_t end) {
-                 for (int64_t c = begin * kStrip; c < std::min(end * kStrip, cols); c += kStrip) {
+                 const int64_t last = std::min(end * kColumns, cols);
+                 for (int64_t c = begin * kColumns; c < last; c += kStrip) {
                    double total[kStrip];
-                   const int64_t width = std::min(kStrip, cols - c);
+                   const int64_t width = std::min(kStrip, last - c);
                    isa_call<sum_columns<T>>(pdy + c, dy_row, rows, width, total);
                    for (int64_t i = 0; i < width; ++i)
                      pd[c + i] = D(A(accum == Accum::add ? double(A(pd[c + i])) + total[i] : total[i]));
