@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 
 #include "tare/core/isa.h"
 #include "tare/core/parallel.h"
@@ -33,7 +34,9 @@ template <class A> struct RowSums {
   double logits;  // sum of x
 };
 
-template <class T> TARE_INLINE RowSums<acc_t<T>> row_sums(const T* x, int64_t V) {
+// Also exps_out[v] = exp(x[v] - max), unless E is void; exps_out may be x.
+template <class E = void, class T>
+TARE_INLINE RowSums<acc_t<T>> row_sums(const T* x, int64_t V, [[maybe_unused]] E* exps_out = nullptr) {
   using A = acc_t<T>;
   A max = -std::numeric_limits<A>::infinity();
 #pragma omp simd reduction(max : max)
@@ -44,8 +47,10 @@ template <class T> TARE_INLINE RowSums<acc_t<T>> row_sums(const T* x, int64_t V)
     A e = 0, l = 0;
 #pragma omp simd reduction(+ : e, l)
     for (int64_t v = begin; v < end; ++v) {
-      e += math::exp(A(x[v]) - max);
+      const A term = math::exp(A(x[v]) - max);
+      e += term;
       l += A(x[v]);
+      if constexpr (!std::is_void_v<E>) exps_out[v] = term;
     }
     exps += double(e);
     logits += double(l);
@@ -76,6 +81,17 @@ TARE_INLINE void row_gradient(const T* x, int64_t label, acc_t<T> lse, double sc
       dx[v] = D(acc_t<D>(A(acc_t<D>(dx[v])) + factor * (math::exp(A(x[v]) - lse) - everywhere)));
   }
   dx[label] = D(acc_t<D>(old + factor * at_label));
+}
+
+// The same in the place of exp(x - max), whose sum is 1 / inverse: no second exponential.
+template <class A>
+TARE_INLINE void row_gradient_of_exps(A* dx, int64_t label, A inverse, double scale, const Smoothing& target,
+                                      int64_t V) {
+  const A factor = A(scale), everywhere = A(target.everywhere);
+  const A at_label = dx[label] * inverse - A(target.at_label + target.everywhere);
+#pragma omp simd
+  for (int64_t v = 0; v < V; ++v) dx[v] = factor * (dx[v] * inverse - everywhere);
+  dx[label] = factor * at_label;
 }
 
 template <class D> TARE_INLINE void ignored_row(D* dx, int64_t V, Accum accum) {
@@ -120,10 +136,19 @@ TARE_INLINE void forward_backward_rows(const T* x, const int64_t* label, double 
       ignored_row(dx, V, Accum::set);
       continue;
     }
-    const RowSums<A> s = row_sums(x, V);
+    constexpr bool kWide = std::is_same_v<D, A>;  // exponentials are not rounded to half types
+    const double at_label = double(A(x[label[r]]));
+    RowSums<A> s;
+    if constexpr (kWide)
+      s = row_sums(x, V, dx);
+    else
+      s = row_sums(x, V);
     const double lse = double(s.max) + std::log(s.exps);
-    loss[r] = A(row_loss(lse, double(A(x[label[r]])), s.logits, V, target));
-    row_gradient(x, label[r], A(lse), scale, target, dx, V, Accum::set);
+    loss[r] = A(row_loss(lse, at_label, s.logits, V, target));
+    if constexpr (kWide)
+      row_gradient_of_exps(dx, label[r], A(1 / s.exps), scale, target, V);
+    else
+      row_gradient(x, label[r], A(lse), scale, target, dx, V, Accum::set);
   }
 }
 
