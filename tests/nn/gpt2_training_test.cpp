@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tare/core/allocator.h"
 #include "tare/core/random_scope.h"
 
 #include "tests/nn/golden_gpt2.h"
@@ -219,6 +220,28 @@ TEST(Gpt2, ActivationsOfAStepOfGpt2AreThoseThatBackwardNeeds) {
   const int64_t floats = L * (C + 3 * C + C + C + 4 * C + 12 + 4) + C + 2;
   const int64_t activations = planned.peak[size_t(Category::activations)];
   EXPECT_NEAR(double(activations) / double(4 * tokens * floats), 1, 0.01) << activations;
+}
+
+TEST(Gpt2, AStepOfGpt2HoldsLittleMoreThanWhatIsAliveAtItsPeak) {
+  CachingAllocator& heap = allocator(kMeta);
+  Ledger& book = ledger(kMeta);
+  heap.release_cache();
+  ASSERT_EQ(book.total(), 0) << "something of an earlier test is still alive";
+  heap.reset_peaks();
+  book.reset_peaks();
+  Gpt2Config config = Gpt2Config::preset("gpt2");
+  config.set_dropout(0);
+  Gpt2 model(config, {DType::f32, kMeta});
+  const Tensor ids = Tensor::full({4, 256}, 5, {DType::i64, kMeta, Category::data});
+  std::vector<Tensor> states;  // two per parameter, from the first update on
+  for (int step = 0; step < 3; ++step) {
+    backward(model.loss({ids}, ids).sum);
+    for (const Var& p : model.parameters())
+      for (int i = 0; i < 2 && step == 0; ++i)
+        states.push_back(Tensor::empty(p.shape(), {DType::f32, kMeta, Category::optimizer_state}));
+    model.zero_grad();
+  }
+  EXPECT_LT(double(heap.stats().peak_held), 1.03 * double(book.peak_total()));
 }
 
 }  // namespace
