@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tare/autograd/var.h"
+#include "tare/kernels/conv2d_sizes.h"
 
 namespace tare {
 
@@ -142,6 +143,12 @@ Var gelu_tanh_linear(const Var& h, const Var& w, const Var& b, WeightLayout layo
 Var gelu_erf_linear(const Var& h, const Var& w, const Var& b, WeightLayout layout);
 Var layernorm_linear(const Var& x, const Var& gamma, const Var& beta, double eps, const Var& w, const Var& b,
                      WeightLayout layout);
+
+// ---- convolution (ops/conv2d.cpp)
+
+// Images x (B, C, H, W) and kernels w (O, C, KH, KW) of one dtype -> (B, O, OH, OW), plus bias (O) where one
+// is given: OH = (H + 2 padding - dilation (KH - 1) - 1) / stride + 1, rounded down, and OW likewise.
+Var conv2d(const Var& x, const Var& w, const Var& bias = {}, const Conv2dOptions& options = {});
 
 // ---- attention (ops/attention.cpp)
 

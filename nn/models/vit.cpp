@@ -11,17 +11,6 @@ LinearInit linear_init(const VitConfig& c, bool has_bias = true) {
   return {.weight = Init::normal(c.initializer_range), .bias = Init::zeros(), .has_bias = has_bias};
 }
 
-// The patches of images (B, channels, S, S) as rows, in the order of a kernel's elements:
-// (B, patches, channels * patch * patch).
-Tensor patches_of(const Tensor& images, int64_t patch) {
-  const int64_t B = images.size(0), channels = images.size(1), side = images.size(2) / patch;
-  return images.contiguous()
-      .view({B, channels, side, patch, side, patch})
-      .permute({0, 2, 4, 1, 3, 5})
-      .contiguous()
-      .view({B, side * side, channels * patch * patch});
-}
-
 std::string name_in_model(std::string_view name) {
   return name.starts_with("vit.pooler.") ? "" : std::string(name);  // no part of a classifier
 }
@@ -73,7 +62,9 @@ Var VitLayer::forward(const Var& x) const {
 // ---- the model
 
 Vit::Vit(const VitConfig& config, const ModuleOptions& options)
-    : drop(config.hidden_dropout_prob),
+    : projection(config.num_channels, config.hidden_size, config.patch_size, {.stride = config.patch_size},
+                 {.weight = Init::normal(config.initializer_range), .bias = Init::zeros()}, options),
+      drop(config.hidden_dropout_prob),
       layernorm(config.hidden_size, config.layer_norm_eps, options),
       classifier(config.hidden_size, config.num_labels, linear_init(config), options),
       config_(config) {
@@ -83,10 +74,7 @@ Vit::Vit(const VitConfig& config, const ModuleOptions& options)
   register_parameter("vit.embeddings.cls_token", cls_token, {1, 1, C}, normal, options);
   register_parameter("vit.embeddings.position_embeddings", position_embeddings, {1, 1 + config.patches(), C},
                      normal, options);
-  register_parameter("vit.embeddings.patch_embeddings.projection.weight", patch_weight,
-                     {C, config.num_channels, config.patch_size, config.patch_size}, normal, options);
-  register_parameter("vit.embeddings.patch_embeddings.projection.bias", patch_bias, {C}, Init::zeros(),
-                     options);
+  register_module("vit.embeddings.patch_embeddings.projection", projection);
   register_module("vit.embeddings.dropout", drop);
   for (int64_t i = 0; i < config.num_hidden_layers; ++i) {
     layers.push_back(std::make_unique<VitLayer>(config, options));
@@ -96,18 +84,15 @@ Vit::Vit(const VitConfig& config, const ModuleOptions& options)
   register_module("classifier", classifier);
 }
 
-// A convolution whose stride is its kernel: a product of patches and kernels.
 Var Vit::embed(const Tensor& images) const {
   const int64_t B = images.size(0), C = config_.hidden_size;
-  const Tensor patches = patches_of(images, config_.patch_size);
-  const Var kernels = view(patch_weight, {C, patches.size(2)});
-  const Var tokens = linear(patches, kernels, patch_bias);
+  const Var tokens = transpose(view(projection.forward(images), {B, C, config_.patches()}), 1, 2);
   return drop.forward(cat({expand(cls_token, {B, 1, C}), tokens}, 1) + position_embeddings);
 }
 
 Var Vit::forward(const Tensor& images) const {
   const ForwardScope scope(*this);
-  check_images("vit", images, patch_weight.dtype());
+  check_images("vit", images, projection.weight.dtype());
   Var x = embed(images);
   for (const auto& layer : layers) x = layer->forward(x);
   return classifier.forward(layernorm.forward(select(x, 1, 0)));
@@ -131,7 +116,7 @@ void Vit::load_pretrained(const std::filesystem::path& dir) { load_weights(*this
 
 void Vit::save_pretrained(const std::filesystem::path& dir) {
   Json config = config_.to_json();
-  config.set("dtype", torch_name_of(patch_weight.dtype()));
+  config.set("dtype", torch_name_of(projection.weight.dtype()));
   save_model(*this, dir, config, "");
 }
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "tare/nn/conv2d.h"
 #include "tare/nn/dropout.h"
 #include "tare/nn/image_classifier.h"
 #include "tare/nn/linear.h"
@@ -57,9 +58,9 @@ class Vit : public ImageClassifier {
   std::string describe() const override;
   const VitConfig& config() const { return config_; }
 
-  Var cls_token;                 // (1, 1, C)
-  Var position_embeddings;       // (1, 1 + patches, C)
-  Var patch_weight, patch_bias;  // (C, channels, patch, patch); (C)
+  Var cls_token;            // (1, 1, C)
+  Var position_embeddings;  // (1, 1 + patches, C)
+  Conv2d projection;        // of patches: its stride is its kernel
   Dropout drop;
   std::vector<std::unique_ptr<VitLayer>> layers;
   LayerNorm layernorm;

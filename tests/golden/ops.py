@@ -431,6 +431,21 @@ def fused():
     case("erf", "tails", lambda x: x.erf(), {"x": torch.tensor([-9, -6, -1, -0.125, 0, 0.125, 1, 6, 9.0]).double()})
 
 
+def convolutions():
+    for name, (B, C, H, W), (O, KH, KW), has_bias, stride, padding, dilation in (
+        ("patches", (2, 1, 4, 6), (3, 2, 2), True, (2, 2), (0, 0), (1, 1)),
+        ("padded", (1, 2, 5, 4), (2, 3, 3), True, (1, 1), (1, 1), (1, 1)),
+        ("uneven", (2, 1, 7, 5), (2, 3, 2), False, (3, 2), (1, 0), (1, 2)),
+        ("one", (1, 2, 3, 3), (2, 3, 3), True, (2, 1), (0, 0), (1, 1)),
+    ):
+        inputs = {"x": randn(B, C, H, W), "weight": randn(O, C, KH, KW)}
+        if has_bias:
+            inputs["bias"] = randn(O)
+        at = {"stride": stride, "padding": padding, "dilation": dilation}
+        f = lambda x, weight, bias=None: F.conv2d(x, weight, bias, **at)
+        case("conv2d", name, f, inputs, **at)
+
+
 def main():
     global GEN
     for group in (unary, binary, reductions, moves, products, normalisations, attention, losses):
@@ -438,6 +453,8 @@ def main():
     GEN = generator(37)  # of its own: what stands above keeps its numbers
     for group in (more_reductions, more_picks, fused):
         group()
+    GEN = generator(41)
+    convolutions()
     write_tensors("ops/ops.safetensors", TENSORS)
     write_json("ops/ops.json", {"cases": CASES})
 

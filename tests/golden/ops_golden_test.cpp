@@ -43,6 +43,10 @@ struct Inputs {
   WeightLayout layout() const {
     return text("layout") == "in_out" ? WeightLayout::in_out : WeightLayout::out_in;
   }
+  Extent2d extent(const std::string& key) const {
+    const std::vector<int64_t> list = golden.integer_list(key);
+    return {list.at(0), list.at(1)};
+  }
   double number(const std::string& key, double otherwise) const {
     return golden.has_attribute(key) ? golden.number(key) : otherwise;
   }
@@ -188,6 +192,11 @@ std::map<std::string, Op> layers() {
        [](const Inputs& in) {
          return Vars{
              activated(linear(in["x"], in["weight"], in["bias"], in.layout()), in.text("activation"))};
+       }},
+      {"conv2d",
+       [](const Inputs& in) {
+         return Vars{conv2d(in["x"], in["weight"], in["bias"],
+                            {in.extent("stride"), in.extent("padding"), in.extent("dilation")})};
        }},
       {"softmax", unary(softmax)},
       {"layer_norm",

@@ -51,7 +51,7 @@ TEST(Vit, ItsTokensAreAConvolutionOfThePatches) {
   model.initialize(3);
   // The layer adds nothing, and the head reads the class token: make it read one patch's token instead.
   const Tensor images = Tensor::randn({1, 2, 8, 8}, 5, {DType::f64, kCpu, {}});
-  const auto w = model.patch_weight.value().to_vector<double>();
+  const auto w = model.projection.weight.value().to_vector<double>();
   const auto x = images.to_vector<double>();
   double expected[16];
   for (int64_t k = 0; k < 16; ++k) {
