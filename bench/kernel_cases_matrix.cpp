@@ -2,6 +2,7 @@
 // Products of matrices, attention, and the head with its loss.
 #include "tare/bench/kernel_cases.h"
 #include "tare/kernels/attention.h"
+#include "tare/kernels/conv2d.h"
 #include "tare/kernels/linear.h"
 #include "tare/kernels/linear_cross_entropy.h"
 #include "tare/kernels/matmul.h"
@@ -36,6 +37,27 @@ Call linear_weight_call(int64_t in, int64_t out) {
 Call linear_bias_call(int64_t out) {
   const Tensor dy = Tensor::randn({kTokens, out}, 1);
   return [=, db = Tensor::empty({out})]() mutable { kernels::linear_backward_bias(dy, db, Accum::set); };
+}
+
+// The patches of vit-b16, of 8 images.
+Call conv2d_call() {
+  const Tensor x = Tensor::randn({8, 3, 224, 224}, 1), w = Tensor::randn({kWidth, 3, 16, 16}, 2),
+               bias = Tensor::randn({kWidth}, 3);
+  const Conv2dOptions options{.stride = 16};
+  const kernels::Conv2dSizes sizes = kernels::conv2d_sizes("conv2d", x.shape(), w.shape(), options);
+  Tensor scratch = scratch_of(kernels::conv2d_forward_scratch_bytes(sizes, DType::f32));
+  return [=, y = Tensor::empty(sizes.y())]() mutable {
+    kernels::conv2d_forward(x, w, bias, options, scratch, y);
+  };
+}
+
+Call conv2d_weight_call() {
+  const Tensor x = Tensor::randn({8, 3, 224, 224}, 1), dy = Tensor::randn({8, kWidth, 14, 14}, 2);
+  Tensor dw = Tensor::empty({kWidth, 3, 16, 16});
+  const Conv2dOptions options{.stride = 16};
+  const kernels::Conv2dSizes sizes = kernels::conv2d_sizes("conv2d", x.shape(), dw.shape(), options);
+  Tensor scratch = scratch_of(kernels::conv2d_backward_weight_scratch_bytes(sizes, DType::f32));
+  return [=]() mutable { kernels::conv2d_backward_weight(dy, x, options, scratch, dw, Accum::set); };
 }
 
 Call scores_call() {
@@ -106,6 +128,8 @@ std::vector<KernelCase> matrix_cases() {
       {"linear_backward_input/1024x768x3072", [] { return linear_input_call(kWidth, kInner); }},
       {"linear_backward_weight/1024x768x3072", [] { return linear_weight_call(kWidth, kInner); }},
       {"linear_backward_bias/1024x3072", [] { return linear_bias_call(kInner); }},
+      {"conv2d_forward/8x3x224x224_16x16", conv2d_call},
+      {"conv2d_backward_weight/8x3x224x224_16x16", conv2d_weight_call},
       {"matmul/48x256x64x256", scores_call},
       {"attention_forward_causal/4x12x256x64", attention_call},
       {"attention_backward_causal/4x12x256x64", attention_backward_call},

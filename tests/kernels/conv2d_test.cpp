@@ -16,10 +16,12 @@ using kernels::Conv2dSizes;
 using Problem = ref::Conv2d;
 
 std::string name_of(const Problem& p) {
-  std::string name;
+  std::string name = "p";
   for (const int64_t n : {p.B, p.C, p.H, p.W, p.O, p.KH, p.KW, p.stride_h, p.stride_w, p.padding_h,
-                          p.padding_w, p.dilation_h, p.dilation_w})
-    name += (name.empty() ? "" : "x") + std::to_string(n);
+                          p.padding_w, p.dilation_h, p.dilation_w}) {
+    name += '_';
+    name += std::to_string(n);
+  }
   return name;
 }
 

@@ -6,6 +6,7 @@
 
 #include "tare/autograd/gradcheck.h"
 #include "tare/core/random_scope.h"
+#include "tare/nn/conv2d.h"
 #include "tare/nn/embedding.h"
 #include "tare/nn/transformer.h"
 
@@ -69,6 +70,26 @@ TEST(Linear, ABiasCanBeLeftOut) {
   Linear linear(2, 3, {.has_bias = false});
   EXPECT_EQ(linear.num_parameters(), 6);
   EXPECT_THROW(Linear(0, 3), Error);
+}
+
+TEST(Conv2d, HasTorchsNamesShapesAndFirstValues) {
+  Conv2d conv(4, 50, {5, 20}, {.stride = {2, 1}, .padding = 1}, {}, kF64);
+  conv.initialize(1);
+  EXPECT_EQ(conv.num_parameters(), 50 * 4 * 5 * 20 + 50);
+  EXPECT_EQ(conv.parameter("weight").shape(), (Shape{50, 4, 5, 20}));
+  EXPECT_EQ(conv.parameter("bias").shape(), (Shape{50}));
+  double least = 0, greatest = 0;
+  for (const double w : conv.weight.value().to_vector<double>()) {
+    least = std::min(least, w);
+    greatest = std::max(greatest, w);
+  }
+  EXPECT_NEAR(least, -0.05, 1e-4);  // 1 / sqrt(4 * 5 * 20)
+  EXPECT_NEAR(greatest, 0.05, 1e-4);
+  EXPECT_EQ(conv.forward(randn({3, 4, 9, 20}, 2)).shape(), (Shape{3, 50, 4, 3}));
+  EXPECT_EQ(conv.describe(), "Conv2d(4 -> 50, kernel 5 x 20, stride 2 x 1, padding 1 x 1)");
+  EXPECT_EQ(Conv2d(2, 3, 2, {}, {.has_bias = false}).num_parameters(), 24);
+  EXPECT_THROW(Conv2d(2, 3, 0), Error);
+  EXPECT_THROW(Conv2d(2, 3, 2, {.stride = 0}), Error);
 }
 
 TEST(Layers, AnswerWithTheRightShapes) {
