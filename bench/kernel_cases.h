@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts of kernel_cases(). All stand at gpt2 with batch 4 and 256 positions: 1,024 tokens of width 768,
+// The parts of kernel_cases(). They stand at gpt2 with batch 4 and 256 positions: 1,024 tokens of width 768,
 // 12 heads, a vocabulary of 50,257.
 #pragma once
 
