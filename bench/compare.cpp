@@ -64,13 +64,13 @@ OptimizerComparison compare_rows(const OptimizerRow& a, const OptimizerRow& b) {
   OptimizerComparison c{a.optimizer, {}};
   c.metrics.push_back(exact("state_bytes", a.first().state_bytes, b.first().state_bytes));
   c.metrics.push_back(exact("peak_bytes", a.largest().peak_bytes, b.largest().peak_bytes));
-  c.metrics.push_back(exact("rss_peak_bytes", a.rss_peak_bytes(), b.rss_peak_bytes()));
   c.metrics.push_back(times("update_ms", a, b, &OptimizerRun::update_ms));
   c.metrics.push_back(times("step_ms", a, b, &OptimizerRun::step_ms));
   const auto over_seeds = [&](const char* metric, const std::vector<double>& of_a,
                               const std::vector<double>& of_b) {
     c.metrics.push_back(tested(metric, mean(of_a), mean(of_b), "seeds", of_a, of_b));
   };
+  over_seeds("rss_peak_bytes", a.rss_peaks(), b.rss_peaks());
   over_seeds("train_loss", a.train_losses(), b.train_losses());
   over_seeds("heldout_loss", a.heldout_losses(), b.heldout_losses());
   if (!a.accuracies().empty() && !b.accuracies().empty())

@@ -103,10 +103,17 @@ double OptimizerRow::roof_scatter() const {
 std::vector<double> OptimizerRow::train_losses() const { return each(runs, &OptimizerRun::train_loss); }
 std::vector<double> OptimizerRow::heldout_losses() const { return each(runs, &OptimizerRun::heldout_loss); }
 
+std::vector<double> OptimizerRow::rss_peaks() const {
+  std::vector<double> values;
+  for (const OptimizerRun& run : runs) values.push_back(double(run.rss_peak_bytes));
+  return values;
+}
+
 std::vector<double> OptimizerRow::accuracies() const {
   std::vector<double> values;
+  if (first().items != "images") return values;
   for (const OptimizerRun& run : runs)
-    if (run.heldout_accuracy) values.push_back(*run.heldout_accuracy);
+    values.push_back(run.heldout_accuracy.value_or(std::numeric_limits<double>::quiet_NaN()));
   return values;
 }
 

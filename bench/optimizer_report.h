@@ -26,8 +26,9 @@ struct OptimizerRow {
 
   const OptimizerRun& first() const { return runs.front(); }
   double bytes_per_param() const { return double(first().state_bytes) / double(first().parameters); }
-  const OptimizerRun& largest() const;  // the run with the greatest peak in the ledger
-  int64_t rss_peak_bytes() const;       // the greatest
+  const OptimizerRun& largest() const;    // the run with the greatest peak in the ledger
+  int64_t rss_peak_bytes() const;         // the greatest
+  std::vector<double> rss_peaks() const;  // of each run
   std::vector<double> step_samples() const, update_samples() const;  // of all runs
   double step_ms() const;                                            // medians over all runs; NaN of none
   double update_ms() const;
@@ -39,7 +40,7 @@ struct OptimizerRow {
   double roof_ms() const { return first().update_bytes / roof_gbps() * 1e-6; }
   double items_per_s() const { return double(first().items_per_step) / step_ms() * 1e3; }
   std::vector<double> train_losses() const, heldout_losses() const;  // of each run
-  std::vector<double> accuracies() const;  // of each run, of tasks that have it; none of a run that diverged
+  std::vector<double> accuracies() const;  // of each run, NaN where it diverged; none for texts
   int64_t diverged() const;                // how many runs did
   LossCurve curve() const;  // the mean over the runs that did not diverge; if all did, the longest
 };

@@ -69,8 +69,9 @@ void adafactor_update(const TensorTable& table, const AdafactorArgs& args, Tenso
                " of the table lacks a pointer");
   }
   const double n = double(table.numel());
+  const double of_param = args.scale_parameter ? 3 : 2;  // read twice, or once, and written
   const double bytes = 3.0 * double(size_of(table.grad_dtype())) +
-                       3.0 * double(size_of(table.param_dtype())) +
+                       of_param * double(size_of(table.param_dtype())) +
                        (args.beta1 != 0 ? 2.0 * double(size_of(table.state_dtype())) : 0);
   TARE_DISPATCH_CPU(table.device(), (Cost{15 * n, bytes * n}), adafactor_update(table, args, scratch, state));
 }

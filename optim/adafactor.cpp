@@ -38,18 +38,18 @@ void check_combination(const Options& o) {
 
 void check_ranges(const Options& o) {
   TARE_CHECK(*o.beta1 >= 0 && *o.beta1 < 1, "adafactor: beta1 ", *o.beta1, " must lie in [0, 1)");
-  TARE_CHECK(std::isfinite(*o.eps1) && *o.eps1 >= double(std::numeric_limits<float>::min()),
-             "adafactor: eps1 ", *o.eps1,
+  TARE_CHECK(!o.eps1 || (std::isfinite(*o.eps1) && *o.eps1 >= double(std::numeric_limits<float>::min())),
+             "adafactor: eps1 ", o.eps1.value_or(0),
              " must be a normal f32, at least 1.2e-38: where all gradients are 0 it stands alone");
-  TARE_CHECK(std::isfinite(o.eps2) && o.eps2 >= 0, "adafactor: eps2 ", o.eps2,
+  TARE_CHECK(std::isfinite(*o.eps2) && *o.eps2 >= 0, "adafactor: eps2 ", *o.eps2,
              " must be finite and not negative");
   TARE_CHECK(o.clip_threshold > 0, "adafactor: clip_threshold ", o.clip_threshold, " must be positive");
   TARE_CHECK(std::isfinite(o.decay_rate) && o.decay_rate <= 0, "adafactor: decay_rate ", o.decay_rate,
              " must be finite and not positive: step t keeps 1 - t^decay_rate of the mean squares");
 }
 
-// Every option set, or an error.
-Options whole(Options o, const std::vector<ParamGroup>& groups) {
+// Every option set but what stays open: the lr of a relative step, and torch's eps1, which is of the dtype.
+Options completed(Options o) {
   check_combination(o);
   const bool torch = o.preset == AdafactorPreset::torch;
   if (torch && !o.lr) o.lr = 1e-2;
@@ -57,15 +57,15 @@ Options whole(Options o, const std::vector<ParamGroup>& groups) {
   o.warmup_init = o.warmup_init.value_or(false);
   o.scale_parameter = o.scale_parameter.value_or(true);
   o.beta1 = o.beta1.value_or(0);
-  const bool has_param = !groups.empty() && !groups[0].params.empty();
-  o.eps1 = o.eps1.value_or(torch && has_param ? epsilon_of(groups[0].params[0].dtype()) : 1e-30);
+  if (!torch && !o.eps1) o.eps1 = 1e-30;
+  TARE_CHECK(*o.scale_parameter || !o.eps2,
+             "adafactor: eps2 does nothing with scale_parameter=false; leave it out");
+  o.eps2 = o.eps2.value_or(1e-3);
   o.factor =
       o.factor.value_or(o.preset == AdafactorPreset::paper ? AdafactorFactor::matrix : AdafactorFactor::last);
   check_ranges(o);
   return o;
 }
-
-double lr_of(const Options& o) { return o.lr.value_or(o.preset == AdafactorPreset::torch ? 1e-2 : 1); }
 
 StateLayout layout_of(const Options& o, const Var& p) {
   const DType dtype = wide_dtype_of(p);
@@ -119,9 +119,9 @@ AdafactorFactor adafactor_factor_from_name(std::string_view name) {
 }
 
 Adafactor::Adafactor(const std::vector<ParamGroup>& groups, const AdafactorOptions& options)
-    : Optimizer(groups, lr_of(options), options.weight_decay,
-                [o = whole(options, groups)](const Var& p, const ParamGroup&) { return layout_of(o, p); }),
-      options_(whole(options, groups)) {}
+    : Optimizer(groups, completed(options).lr.value_or(1), options.weight_decay,
+                [o = completed(options)](const Var& p, const ParamGroup&) { return layout_of(o, p); }),
+      options_(completed(options)) {}
 
 std::string Adafactor::settings() const {
   const AdafactorOptions& o = options_;
@@ -131,8 +131,8 @@ std::string Adafactor::settings() const {
                         ",relative_step=", word(*o.relative_step), ",warmup_init=", word(*o.warmup_init),
                         ",scale_parameter=", word(*o.scale_parameter),
                         ",clip_threshold=", text(o.clip_threshold), ",decay_rate=", text(o.decay_rate),
-                        ",beta1=", text(*o.beta1), ",eps1=", text(*o.eps1), ",eps2=", text(o.eps2),
-                        ",weight_decay=", text(o.weight_decay));
+                        ",beta1=", text(*o.beta1), ",eps1=", o.eps1 ? text(*o.eps1) : "epsilon",
+                        ",eps2=", text(*o.eps2), ",weight_decay=", text(o.weight_decay));
 }
 
 void Adafactor::update(int, const TensorTable& table, const Tensor& step_state) {
@@ -148,8 +148,8 @@ void Adafactor::update(int, const TensorTable& table, const Tensor& step_state) 
     args.rate = AdafactorRate::given;
   args.scale_parameter = *o.scale_parameter;
   args.clamp_variance = torch;
-  args.eps1 = *o.eps1;
-  args.eps2 = o.eps2;
+  args.eps1 = o.eps1.value_or(epsilon_of(table.param_dtype()));
+  args.eps2 = *o.eps2;
   args.clip_threshold = o.clip_threshold;
   args.decay_rate = o.decay_rate;
   args.beta1 = *o.beta1;

@@ -38,11 +38,11 @@ struct AdafactorOptions {
   std::optional<bool> warmup_init = std::nullopt;      // false; true: min(1e-6 t, 1 / sqrt(t)) instead
   std::optional<bool> scale_parameter = std::nullopt;  // true: steps are times max(eps2, RMS(p))
   std::optional<double> beta1 = std::nullopt;  // 0: no mean of steps, which costs 4 bytes per parameter
-  std::optional<double> eps1 = std::nullopt;   // 1e-30; torch: the smallest difference from 1 of f32 (f64)
+  std::optional<double> eps1 = std::nullopt;   // 1e-30; torch: the distance from 1 to the next f32 (f64)
   std::optional<AdafactorFactor> factor = std::nullopt;  // last; paper: matrix
-  double eps2 = 1e-3;
-  double clip_threshold = 1;  // greatest RMS of an update, before it is scaled
-  double decay_rate = -0.8;   // the mean squares of step t keep 1 - t^decay_rate
+  std::optional<double> eps2 = std::nullopt;             // 1e-3; with scale_parameter only
+  double clip_threshold = 1;                             // greatest RMS of an update, before it is scaled
+  double decay_rate = -0.8;                              // the mean squares of step t keep 1 - t^decay_rate
   double weight_decay = 0;
 };
 
@@ -58,7 +58,7 @@ class Adafactor : public Optimizer {
 
  private:
   void update(int kernel, const TensorTable& table, const Tensor& step_state) override;
-  AdafactorOptions options_;  // whole
+  AdafactorOptions options_;  // completed
   Tensor scratch_;
 };
 

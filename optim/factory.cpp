@@ -114,7 +114,7 @@ Made make_adafactor(const OptimizerSpec& spec, const Groups& groups) {
   o.decay_rate = read.number("decay_rate", o.decay_rate);
   number("beta1", o.beta1);
   number("eps1", o.eps1);
-  o.eps2 = read.number("eps2", o.eps2);
+  number("eps2", o.eps2);
   o.weight_decay = read.number("weight_decay", o.weight_decay);
   read.finish();
   return std::make_unique<Adafactor>(groups, o);
@@ -136,7 +136,7 @@ OptimizerInfo adafactor_info() {
        {"decay_rate", text(o.decay_rate), "the mean squares of step t keep 1 - t^decay_rate"},
        {"beta1", "0", "share of a mean of steps that stays; 4 bytes more per parameter"},
        {"eps1", "1e-30", "added to squared gradients; torch: 1.2e-7, bounds the mean square's root"},
-       {"eps2", text(o.eps2), "least RMS of a parameter that counts"},
+       {"eps2", "0.001", "least RMS of a parameter that counts"},
        {"weight_decay", text(o.weight_decay), "share of the step (torch: of lr) by which matrices shrink"}},
       make_adafactor};
 }

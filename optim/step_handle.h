@@ -36,7 +36,7 @@ struct StepReport {
   bool stepped = true;       // false: a gradient was not finite and nothing changed
   int64_t update = 0;        // updates done, this one included if it stepped
   double grad_norm = 0;      // L2 over all gradients of all groups, before clipping
-  double learning_rate = 0;  // of the schedule, before a group's factor
+  double learning_rate = 0;  // of the schedule, before a group's factor and what the optimizer makes of it
   double loss_scale = 1;     // by which the update divided the gradients
   // Name of a parameter whose gradient was not finite, the first of its dtype, else "".
   std::string nonfinite;

@@ -64,7 +64,7 @@ class Runs {
  public:
   explicit Runs(const OptimizersCommand& command, size_t optimizers);
   bench::OptimizerRow row(const std::string& optimizer);
-  const Json& description() const { return description_; }  // of the latest run
+  const Json& description() const { return first_; }  // of the first run
 
  private:
   static constexpr int64_t kFirstRates = 5;  // of a sweep, before it grows
@@ -72,7 +72,8 @@ class Runs {
   bench::OptimizerRun run(const std::string& optimizer, const train::RunOptions& options, bool tuning);
 
   OptimizersCommand command_;
-  Json description_;
+  Json description_;  // of the latest run
+  Json first_;
   double done_ = 0, total_ = 0;  // updates; of epochs, in any unit
 };
 
@@ -102,6 +103,7 @@ bench::OptimizerRun Runs::run(const std::string& optimizer, const train::RunOpti
   run_self(words);
   const Json result = Json::parse_file(file.path());
   description_ = result.at("description");
+  if (!tuning && first_.is_null()) first_ = description_;
   return bench::optimizer_run_of(result.at("run"));
 }
 
@@ -109,6 +111,9 @@ bench::OptimizerRun Runs::run(const std::string& optimizer, const train::RunOpti
 bench::Tuning Runs::tune(const std::string& optimizer) {
   train::RunOptions options = command_.run;
   if (command_.tune_steps > 0) {
+    if (options.epochs == 0)  // as large a part as of the row's runs
+      options.warmup = options.warmup * command_.tune_steps / std::max<int64_t>(1, options.steps);
+    options.warmup = std::min(options.warmup, command_.tune_steps);
     options.steps = command_.tune_steps;
     options.epochs = 0;
   }
@@ -170,6 +175,8 @@ void check(const OptimizersCommand& command, const std::vector<std::string>& opt
     for (const auto* b : outputs)
       TARE_CHECK(a == b || a->empty() || *a != *b, *a, ": one file for two outputs");
   for (const std::string& optimizer : optimizers) {  // is each right, before the first is measured?
+    TARE_CHECK(std::count(optimizers.begin(), optimizers.end(), optimizer) == 1, "--optimizers: ", optimizer,
+               " stands there twice");
     optim::make_trial_optimizer(optimizer);
     if (command.tune) bench::with_learning_rate(optimizer, bench::learning_rate_of(optimizer));
   }

@@ -59,11 +59,10 @@ def update_groups(options):
 
 
 def check_sizes(found):
-    """All contenders of a part have the same number of parameters, or the comparison is none."""
+    """What is wrong unless all contenders of a part have the same number of parameters."""
     counts = {name: result["ready"].get("parameters", result["ready"].get("run", {}).get("parameters"))
               for name, result in found.items()}
-    if len(set(counts.values())) > 1:
-        raise SystemExit(f"bench/peers/run: models of different sizes: {counts}")
+    return f"models of different sizes: {counts}" if len(set(counts.values())) > 1 else ""
 
 
 def measure(title, contenders, rounds, failed):
@@ -73,12 +72,16 @@ def measure(title, contenders, rounds, failed):
         print(f"   round {done} of {rounds}", file=sys.stderr, flush=True)
 
     found, faults = turns.take_turns(contenders, rounds, on_round)
-    check_sizes(found)
+    if wrong := check_sizes(found):
+        failed[title] = wrong
+        found = {}
     failed.update({f"{title}: {name}": fault for name, fault in faults.items()})
     rows = []
     for name, _ in contenders:
         if name in found:
-            rows.append(results.row(name, found[name], "step_ms" if name.startswith("Tare norm") else "ms"))
+            rows.append(results.row(name, found[name]))
+            if "kernel_ms" in found[name]["turns"][0]:
+                rows.append(results.row(f"{name}, without the norm", found[name], "kernel_ms"))
     return {"title": title, "rows": results.compare(rows, contenders[0][0])}
 
 

@@ -49,8 +49,7 @@ def make_optimizer(name, parameters):
     if name == "hf-adafactor":
         import transformers
         from transformers.optimization import Adafactor
-        return (Adafactor(parameters, lr=1e-4, scale_parameter=False, relative_step=False, warmup_init=False),
-                "transformers " + transformers.__version__)
+        return Adafactor(parameters), "transformers " + transformers.__version__
     if name == "bnb-adamw8bit":
         import bitsandbytes
         return bitsandbytes.optim.AdamW8bit(parameters, lr=1e-4), "bitsandbytes " + bitsandbytes.__version__

@@ -76,7 +76,7 @@ std::string loss_text(const OptimizerRow& row, const std::vector<double>& losses
 
 static std::string accuracy_text(const OptimizerRow& row) {
   const std::vector<double> values = row.accuracies();
-  if (values.empty()) return "-";
+  if (row.diverged() > 0) return "diverged";
   const std::string spread =
       values.size() == 1 ? "" : " \u00b1 " + fixed(100 * standard_deviation(values), 2);
   return fixed(100 * mean(values), 2) + spread + " %";

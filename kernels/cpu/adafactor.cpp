@@ -16,7 +16,8 @@
 namespace tare::kernels::cpu {
 namespace {
 
-constexpr int64_t kStretch = 1024;  // elements of a row whose sum stays in A
+constexpr int64_t kMatricesPerThread = 16;  // at least, whose factors one finds
+constexpr int64_t kStretch = 1024;          // elements of a row whose sum stays in A
 
 struct PieceSums {
   double param_sq, update_sq;
@@ -94,7 +95,7 @@ template <class F> void for_runs(const AdafactorGeometry& at, int64_t piece, F f
 // ---- The sums of squares
 
 template <class A>
-TARE_INLINE void square_rows(const A* g, int64_t rows, int64_t cols, A* columns, double* row_sums) {
+TARE_INLINE void square_rows(const A* g, A scale, int64_t rows, int64_t cols, A* columns, double* row_sums) {
   for (int64_t j = 0; j < cols; ++j) columns[j] = 0;
   for (int64_t row = 0; row < rows; ++row, g += cols) {
     double total = 0;
@@ -103,7 +104,7 @@ TARE_INLINE void square_rows(const A* g, int64_t rows, int64_t cols, A* columns,
       A sum = 0;
 #pragma omp simd reduction(+ : sum)
       for (int64_t j = begin; j < end; ++j) {
-        const A square = g[j] * g[j];
+        const A scaled = scale * g[j], square = scaled * scaled;
         columns[j] += square;
         sum += square;
       }
@@ -115,9 +116,12 @@ TARE_INLINE void square_rows(const A* g, int64_t rows, int64_t cols, A* columns,
 
 // The running mean of squares of what is not factored.
 template <class A>
-TARE_INLINE void mean_squares(A* v, const A* g, int64_t n, A kept, A gain, A scale_sq, A eps1) {
+TARE_INLINE void mean_squares(A* v, const A* g, A scale, int64_t n, A kept, A gain, A eps1) {
 #pragma omp simd
-  for (int64_t i = 0; i < n; ++i) v[i] = kept * v[i] + gain * (scale_sq * g[i] * g[i] + eps1);
+  for (int64_t i = 0; i < n; ++i) {
+    const A scaled = scale * g[i];
+    v[i] = kept * v[i] + gain * (scaled * scaled + eps1);
+  }
 }
 
 // mean[i] = kept mean[i] + gain (scale sums[i] + eps1), and the sum of these.
@@ -257,7 +261,10 @@ template <class T> class Adafactor {
   void run(const Batch& batch) const {
     for_pieces<A>(batch, [&](const Job& w, int64_t piece) { find_squares(w, piece); });
     for_entries<A>(batch, [&](const Job& w) {
-      for (int64_t matrix = 0; w.at.factored && matrix < w.at.matrices(); ++matrix) find_factors(w, matrix);
+      if (!w.at.factored) return;
+      parallel_for(w.at.matrices(), kMatricesPerThread, [&](int64_t begin, int64_t end) {
+        for (int64_t matrix = begin; matrix < end; ++matrix) find_factors(w, matrix);
+      });
     });
     for_pieces<A>(batch, [&](const Job& w, int64_t piece) { find_norms(w, piece); });
     for_entries<A>(batch, [&](const Job& w) {
@@ -281,12 +288,12 @@ template <class T> class Adafactor {
         param_sq += sum;
       }
       if (w.at.factored)
-        isa_call<square_rows<A>>(w.grad(first), n, cols,
+        isa_call<square_rows<A>>(w.grad(first), A(grad_scale_), n, cols,
                                  w.columns + AdafactorGeometry::column_slot(piece, matrix) * cols,
                                  w.rows + first);
       else
-        isa_call<mean_squares<A>>(w.state(0) + first, w.grad(first), n, A(1 - gain), A(gain),
-                                  A(grad_scale_ * grad_scale_), eps1_of_whole());
+        isa_call<mean_squares<A>>(w.state(0) + first, w.grad(first), A(grad_scale_), n, A(1 - gain), A(gain),
+                                  eps1_of_whole());
     });
     w.sums[piece] = {param_sq, 0};
   }
@@ -302,14 +309,12 @@ template <class T> class Adafactor {
     double* column_sums = w.column_sums + matrix * cols;
     A *row_means = w.state(0) + first, *column_means = w.state(1) + matrix * cols;
     A* column_factors = w.column_factors + matrix * cols;
-    const double gain = beta2_gain(w.e), scale = grad_scale_ * grad_scale_;
+    const double gain = beta2_gain(w.e);
     const double eps1 = args_.clamp_variance ? 0 : args_.eps1;
     double total = 0, ignored = 0;
     isa_call<add_rows<A>>(of_pieces, last_piece - first_piece + 1, cols, column_sums);
-    isa_call<update_means<A>>(row_means, w.rows + first, n, 1 - gain, gain, scale / double(cols), eps1,
-                              &total);
-    isa_call<update_means<A>>(column_means, column_sums, cols, 1 - gain, gain, scale / double(n), eps1,
-                              &ignored);
+    isa_call<update_means<A>>(row_means, w.rows + first, n, 1 - gain, gain, 1 / double(cols), eps1, &total);
+    isa_call<update_means<A>>(column_means, column_sums, cols, 1 - gain, gain, 1 / double(n), eps1, &ignored);
     const double mean = total / double(n);
     if (args_.clamp_variance) {
       for (int64_t i = 0; i < n; ++i) w.rows[first + i] = double(row_means[i]) / std::max(mean, args_.eps1);

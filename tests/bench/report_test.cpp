@@ -101,6 +101,27 @@ TEST(Report, CsvHasALineForEachOptimizerAndQuotesCommas) {
   EXPECT_EQ(commas(csv.find("\r\nsgd") + 2), commas(0));
 }
 
+TEST(Report, AnAccuracyOfSeedsOfWhichOneDivergedIsNone) {
+  OptimizerRow whole = made_row("adamw", {2, 2}), row = made_row("sgd", {2, 2});
+  for (OptimizerRow* r : {&whole, &row})
+    for (OptimizerRun& run : r->runs) {
+      run.items = "images";
+      run.heldout_accuracy = 0.5;
+    }
+  test::diverge(row.runs[1], 5);
+  row.runs[1].heldout_accuracy.reset();
+  EXPECT_TRUE(std::isnan(mean(row.accuracies())));
+  EXPECT_TRUE(to_json(row).at("heldout_accuracy").is_null() ||
+              std::isnan(to_json(row).at("heldout_accuracy").as_double()));
+  const std::string csv = csv_table({row, whole});
+  const auto commas = [&](size_t line) {
+    const size_t end = csv.find("\r\n", line);
+    return std::count(csv.begin() + std::ptrdiff_t(line), csv.begin() + std::ptrdiff_t(end), ',');
+  };
+  EXPECT_EQ(commas(csv.find("\r\nsgd") + 2), commas(0));
+  EXPECT_EQ(commas(csv.find("\r\nadamw") + 2), commas(0));
+}
+
 TEST(Report, TheTableSaysWhatDivergedAndWhatWasTuned) {
   OptimizerRow row = made_row("sgd:lr=9", {2, 2});
   test::diverge(row.runs[1], 5);

@@ -52,12 +52,14 @@ TEST(Adafactor, a_learning_rate_takes_the_place_of_the_relative_step) {
   EXPECT_EQ(make_trial_optimizer("adafactor:preset=torch")->learning_rate(), 0.01);
 }
 
-TEST(Adafactor, the_preset_torch_has_the_epsilon_of_the_parameters) {
-  EXPECT_NE(make_optimizer("adafactor:preset=torch", group_of({2}))->settings().find("eps1=1.19209"),
-            std::string::npos);
-  EXPECT_NE(
-      make_optimizer("adafactor:preset=torch", group_of({2}, DType::f64))->settings().find("eps1=2.2204"),
-      std::string::npos);
+// One step of a gradient at which the estimated variance is bounded by eps1^2: u = g / eps1.
+TEST(Adafactor, the_preset_torch_has_the_epsilon_of_the_parameters_dtype) {
+  for (const auto& [dtype, epsilon] : {std::pair{DType::f32, 0x1p-23}, {DType::f64, 0x1p-52}}) {
+    auto groups = group_of({1}, dtype);
+    backward(groups[0].params[0], {.seed = Tensor::full({1}, epsilon / 4, {dtype, kCpu, {}})});
+    make_optimizer("adafactor:preset=torch,lr=0.5", {{{}}, groups[0]})->step();
+    EXPECT_NEAR(groups[0].params[0].value().item<double>(), 1 - 0.5 / 4, 1e-6) << dtype;
+  }
 }
 
 TEST(Adafactor, what_cannot_be_is_an_error_that_says_what_to_do) {
@@ -76,6 +78,8 @@ TEST(Adafactor, what_cannot_be_is_an_error_that_says_what_to_do) {
   EXPECT_ERROR(make("eps1=0"), "eps1 0 must be a normal f32");
   EXPECT_ERROR(make("eps1=1e-40"), "must be a normal f32");
   EXPECT_ERROR(make("eps2=-1"), "eps2 -1 must be finite and not negative");
+  EXPECT_ERROR(make("lr=1e-3,scale_parameter=false,eps2=0.5"),
+               "eps2 does nothing with scale_parameter=false");
   EXPECT_ERROR(make("clip_threshold=0"), "clip_threshold 0 must be positive");
   EXPECT_ERROR(make("decay_rate=0.8"), "decay_rate 0.8 must be finite and not positive");
   EXPECT_ERROR(make("lr=-1"), "learning rate -1");

@@ -46,7 +46,7 @@ AdafactorOptions adafactor_options(const std::string& name, const Json& options)
   if (options.find("beta1")) o.beta1 = number(options, "beta1", 0);
   if (const Json* eps = options.find("eps")) {
     o.eps1 = eps->items()[0].as_double();
-    o.eps2 = eps->items()[1].as_double();
+    if (o.scale_parameter.value_or(true)) o.eps2 = eps->items()[1].as_double();
   }
   return o;
 }
