@@ -122,8 +122,11 @@ class Command(unittest.TestCase):
 
     def test_models_of_different_sizes_are_no_comparison(self):
         found, _ = turns.take_turns([("a", good(0, 7)), ("b", good(0, 8))], 1)
-        with self.assertRaises(SystemExit):
-            peers.check_sizes(found)
+        self.assertIn("models of different sizes", peers.check_sizes(found))
+        failed = {}
+        part = peers.measure("A part", [("a", good(0, 7)), ("b", good(0, 8))], 1, failed)
+        self.assertEqual(part["rows"], [])
+        self.assertIn("different sizes", failed["A part"])
 
     def test_without_an_index_the_fault_is_clear(self):
         with tempfile.TemporaryDirectory() as folder:
