@@ -16,12 +16,37 @@ namespace {
 constexpr std::string_view kWithoutEffect[] = {
     "_attn_implementation_autoset", "_commit_hash", "_name_or_path", "architectures", "attn_implementation",
     "chunk_size_feed_forward", "dtype", "encoder_stride", "finetuning_task", "gradient_checkpointing",
-    "label2id", "output_attentions", "output_hidden_states", "pooler_act", "pooler_output_size",
+    "output_attentions", "output_hidden_states", "pooler_act", "pooler_output_size",
     "problem_type", "return_dict", "torch_dtype", "torchscript", "transformers_version", "use_bfloat16"};
 // clang-format on
 
 bool is_without_effect(std::string_view key) {
   return std::find(std::begin(kWithoutEffect), std::end(kWithoutEffect), key) != std::end(kWithoutEffect);
+}
+
+std::vector<std::string> generic_labels(int64_t count) {
+  std::vector<std::string> names;
+  for (int64_t i = 0; i < count; ++i) names.push_back("LABEL_" + std::to_string(i));
+  return names;
+}
+
+// Of names that stand twice, as two of ImageNet's, the last one's number.
+std::map<std::string, Json> ids_of(const std::vector<std::string>& names) {
+  std::map<std::string, Json> ids;
+  for (size_t i = 0; i < names.size(); ++i) ids[names[i]] = Json(i);
+  return ids;
+}
+
+// Names by number, in any order: {"0": "cat", "1": "dog"}.
+std::vector<std::string> read_labels(const Json& labels) {
+  std::vector<std::string> names;
+  for (size_t i = 0; i < labels.members().size(); ++i) {
+    const Json* name = labels.find(std::to_string(i));
+    TARE_CHECK(name, "vit config: id2label has ", labels.members().size(), " names, but none for \"", i,
+               "\"");
+    names.push_back(name->as_string());
+  }
+  return names;
 }
 
 VitConfig tiny() {
@@ -75,7 +100,17 @@ VitConfig VitConfig::from_json(const Json& json) {
   fields.read(c.qkv_bias, "qkv_bias");
   c.num_labels = 2;
   fields.read(c.num_labels, "num_labels");
-  if (const Json* labels = fields.take("id2label")) c.num_labels = int64_t(labels->members().size());
+  if (const Json* labels = fields.take("id2label")) {
+    c.id2label = read_labels(*labels);
+    c.num_labels = int64_t(c.id2label.size());
+  }
+  if (const Json* ids = fields.take("label2id"))
+    c.label2id.insert(ids->members().begin(), ids->members().end());
+  const auto count = int64_t(c.id2label.empty() ? c.label2id.size() : c.id2label.size());
+  const std::vector<std::string> generic = generic_labels(count);
+  if (count == c.num_labels && c.label2id == ids_of(c.id2label.empty() ? generic : c.id2label))
+    c.label2id.clear();
+  if (c.id2label == generic) c.id2label.clear();
   fields.check_nothing_is_left("ViT", is_without_effect);
   c.check();
   return c;
@@ -87,11 +122,9 @@ VitConfig VitConfig::from_file(const std::filesystem::path& path) {
 
 Json VitConfig::to_json() const {
   Json names = Json::object(), ids = Json::object();
-  for (int64_t i = 0; i < num_labels; ++i) {
-    const std::string number = std::to_string(i);
-    names.set(number, "LABEL_" + number);
-    ids.set("LABEL_" + number, i);
-  }
+  const std::vector<std::string> labels = id2label.empty() ? generic_labels(num_labels) : id2label;
+  for (size_t i = 0; i < labels.size(); ++i) names.set(std::to_string(i), labels[i]);
+  for (const auto& [name, id] : label2id.empty() ? ids_of(labels) : label2id) ids.set(name, id);
   return Json::object({{"architectures", Json::array({"ViTForImageClassification"})},
                        {"attention_probs_dropout_prob", attention_probs_dropout_prob},
                        {"dtype", "float32"},
@@ -124,6 +157,8 @@ void VitConfig::check() const {
   positive("num_attention_heads", num_attention_heads);
   positive("intermediate_size", intermediate_size);
   positive("num_labels", num_labels);
+  TARE_CHECK(id2label.empty() || int64_t(id2label.size()) == num_labels, "vit config: id2label has ",
+             id2label.size(), " names, num_labels is ", num_labels);
   TARE_CHECK(image_size % patch_size == 0, "vit config: image_size ", image_size,
              " does not divide into patches of patch_size ", patch_size);
   TARE_CHECK(hidden_size % num_attention_heads == 0, "vit config: hidden_size ", hidden_size,

@@ -110,6 +110,38 @@ TEST(Vit, AFolderGivesBackModelAndLogits) {
             model.forward(images).value().to_vector<float>());
 }
 
+TEST(Vit, NamesOfLabelsAreKeptThroughLoadingAndSaving) {
+  Json json = small().to_json();
+  EXPECT_EQ(json.at("id2label").at("4").as_string(), "LABEL_4");
+  EXPECT_EQ(json.at("label2id").at("LABEL_4").as_int(), 4);
+  // Numbers in another order, a name that stands twice, and numbers as texts, as found in files.
+  json.set("id2label", Json::parse(R"({"0": "crane", "1": "cat", "4": "dog", "3": "ant", "2": "crane"})"));
+  json.set("label2id", Json::parse(R"({"ant": "3", "cat": "1", "crane": "2", "dog": "4"})"));
+  const VitConfig config = VitConfig::from_json(json);
+  EXPECT_EQ(config.num_labels, 5);
+  EXPECT_EQ(config.id2label, (std::vector<std::string>{"crane", "cat", "crane", "ant", "dog"}));
+
+  const TempDir dir;
+  Vit model(config);
+  model.initialize(1);
+  model.save_pretrained(dir / "model");
+  const Json saved = Json::parse_file(dir / "model" / "config.json");
+  EXPECT_EQ(saved.at("label2id"), json.at("label2id"));
+  for (const auto& [number, name] : json.at("id2label").members())
+    EXPECT_EQ(saved.at("id2label").at(number), name) << number;
+  EXPECT_EQ(VitConfig::from_json(saved), config);
+
+  json.set("label2id", nullptr);
+  const Json reversed = VitConfig::from_json(json).to_json().at("label2id");
+  EXPECT_EQ(reversed, Json::parse(R"({"ant": 3, "cat": 1, "crane": 2, "dog": 4})"));
+  EXPECT_EQ(VitConfig::from_json(VitConfig::from_json(json).to_json()), VitConfig::from_json(json));
+  json.set("id2label", Json::parse(R"({"1": "cat", "2": "dog"})"));
+  EXPECT_ERROR(VitConfig::from_json(json), "id2label", "\"0\"");
+  VitConfig other = config;
+  other.num_labels = 3;
+  EXPECT_ERROR(other.check(), "id2label has 5 names, num_labels is 3");
+}
+
 TEST(Vit, AConfigThatCannotBeIsAnErrorThatNamesTheField) {
   const auto with = [](const char* key, const Json& value) {
     Json json = small().to_json();
