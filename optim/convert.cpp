@@ -7,6 +7,7 @@
 #include <set>
 
 #include "tare/kernels/codes8.h"
+#include "tare/optim/factory.h"
 #include "tare/optim/spec.h"
 
 namespace tare::optim {
@@ -43,11 +44,21 @@ std::optional<CodeFormat> format_of(const std::string& optimizer, const std::str
                     kernels::quant_map_from_name(part(is_signed ? "map" : "map_v")), is_signed};
 }
 
+template <class T> void check_finite(const std::string& name, const Tensor& x) {
+  const Tensor dense = x.contiguous();
+  const T* values = dense.data<T>();
+  for (int64_t i = 0; i < dense.numel(); ++i)
+    TARE_CHECK(std::isfinite(values[i]), "convert: \"", name, "\" has ", values[i], " at ", i,
+               ", expected finite numbers");
+}
+
 Tensor take(ByName& from, const std::string& name, DType dtype, const Shape& shape) {
   const auto it = from.find(name);
   TARE_CHECK(it != from.end(), "convert: \"", name, "\" is missing");
   TARE_CHECK(it->second.dtype() == dtype && it->second.shape() == shape, "convert: \"", name, "\" is ",
              it->second.shape(), " of ", it->second.dtype(), ", expected ", shape, " of ", dtype);
+  if (dtype == DType::f32) check_finite<float>(name, it->second);
+  if (dtype == DType::f64) check_finite<double>(name, it->second);
   Tensor found = it->second;
   from.erase(it);
   return found;
@@ -167,6 +178,10 @@ SavedStates convert_states(const SavedStates& from, const Optimizer& to) {
   SavedStates out{{}, from.metadata};
   out.metadata["optimizer"] = to.name();
   out.metadata["settings"] = to.settings();
+  const auto is_group = [](const auto& field) { return field.first.starts_with("group."); };
+  std::erase_if(out.metadata, is_group);
+  for (const auto& field : to.metadata())
+    if (is_group(field)) out.metadata.insert(field);
   for (size_t i = 0; i < to.params().size(); ++i) {
     const Var& p = to.params()[i];
     if (!rest.contains(p.name() + ".exp_avg")) continue;
@@ -210,6 +225,25 @@ SavedStates import_bitsandbytes(const NamedTensors& dump, const Optimizer& to) {
   check_nothing_left(rest);
   out.metadata["update"] = std::to_string(updates);
   return out;
+}
+
+std::string with_options_of(std::string_view was, std::string_view text) {
+  constexpr const char* kShared[] = {"lr", "beta1", "beta2", "eps", "weight_decay"};
+  const OptimizerSpec before = parse_spec(was), after = parse_spec(text);
+  const auto has_all = [&](const std::string& name) {
+    const auto& all = optimizers();
+    const auto info = std::find_if(all.begin(), all.end(), [&](const auto& o) { return o.name == name; });
+    return info != all.end() && std::all_of(std::begin(kShared), std::end(kShared), [&](const char* key) {
+             return std::any_of(info->options.begin(), info->options.end(),
+                                [&](const OptimizerOption& o) { return o.name == key; });
+           });
+  };
+  std::string result(text);
+  if (!has_all(before.name) || !has_all(after.name)) return result;
+  for (const char* key : kShared)
+    if (const auto it = before.options.find(key); it != before.options.end() && !after.options.contains(key))
+      result = with_option(result, key, it->second);
+  return result;
 }
 
 }  // namespace tare::optim

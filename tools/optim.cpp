@@ -52,31 +52,36 @@ void add_list(CLI::App& optim) {
 // ---- convert
 
 struct ConvertOptions {
-  std::string checkpoint, optimizer, save, bitsandbytes;
+  std::string checkpoint, optimizer, save, bitsandbytes, weights;
   bool overwrite = false;
 };
+
+optim::NamedTensors read_dump(const std::string& path) {
+  const SafetensorsFile file(path);
+  optim::NamedTensors dump;
+  for (const SafetensorsEntry& entry : file.entries()) dump.emplace_back(entry.name, file.tensor(entry.name));
+  return dump;
+}
 
 void convert(const ConvertOptions& o) {
   check_checkpoint_target(o.save);
   TARE_CHECK(o.overwrite || !is_checkpoint(o.save), o.save, " is a checkpoint; --overwrite replaces it");
-  const auto folder = resolve_checkpoint(o.checkpoint);
-  train::RunOptions options = train::Run::options_of(folder);
-  const std::string was = options.optimizer;
-  if (!o.optimizer.empty()) options.optimizer = o.optimizer;
-  const auto run = train::make_run(options, folder);
-  run->resume(folder, [&](const optim::SavedStates& saved) {
-    if (o.bitsandbytes.empty()) return optim::convert_states(saved, run->optimizer());
-    const SafetensorsFile file(o.bitsandbytes);
-    optim::NamedTensors dump;
-    for (const SafetensorsEntry& entry : file.entries())
-      dump.emplace_back(entry.name, file.tensor(entry.name));
-    return optim::import_bitsandbytes(dump, run->optimizer());
-  });
-  run->save(o.save);
-  std::printf("%s: %s after %lld updates, with states of %s: %lld bytes\n", o.save.c_str(),
-              options.optimizer.c_str(), static_cast<long long>(run->steps_done()),
+  const std::string was = train::Run::options_of(o.checkpoint).optimizer;
+  const std::string is = o.optimizer.empty() ? was : optim::with_options_of(was, o.optimizer);
+  const train::Converted done =
+      train::convert_checkpoint({.from = o.checkpoint,
+                                 .to = o.save,
+                                 .optimizer = is,
+                                 .weights = o.weights,
+                                 .states = [&](const optim::SavedStates& saved, const optim::Optimizer& to) {
+                                   return o.bitsandbytes.empty()
+                                              ? optim::convert_states(saved, to)
+                                              : optim::import_bitsandbytes(read_dump(o.bitsandbytes), to);
+                                 }});
+  std::printf("%s: optimizer %s, after %lld of %lld updates, with states of %s: %lld bytes\n", o.save.c_str(),
+              is.c_str(), static_cast<long long>(done.updates), static_cast<long long>(done.steps),
               o.bitsandbytes.empty() ? was.c_str() : o.bitsandbytes.c_str(),
-              static_cast<long long>(run->optimizer().state_bytes()));
+              static_cast<long long>(done.state_bytes));
 }
 
 void add_convert(CLI::App& optim) {
@@ -85,12 +90,17 @@ void add_convert(CLI::App& optim) {
       "convert",
       "A checkpoint of a run with its states in the layout of another optimizer: adamw or adamw8bit");
   command->add_option("checkpoint", o->checkpoint, "Folder that `tare train --save` wrote")->required();
-  command->add_option("--optimizer", o->optimizer, "The run's from here on (default: as it was)");
+  command->add_option("--optimizer", o->optimizer,
+                      "The run's from here on (default: as it was); lr, beta1, beta2, eps and "
+                      "weight_decay are the checkpoint's unless given");
   command->add_option("--save", o->save, "Folder to write, for `tare train --resume`")->required();
   command->add_option(
       "--from-bitsandbytes", o->bitsandbytes,
       "Take the states from this safetensors dump: P.state1, P.absmax1, P.state2, P.absmax2 and "
-      "P.step for each parameter P");
+      "P.step for each parameter P; the run goes on after the dump's count of updates");
+  command
+      ->add_option("--weights", o->weights, "Take the weights from this model's folder, as those of the dump")
+      ->needs("--from-bitsandbytes");
   command->add_flag("--overwrite", o->overwrite, "Replace a checkpoint that stands at --save");
   command->callback([o] { convert(*o); });
 }

@@ -94,10 +94,7 @@ class Run {
   // Goes on where save() was called. Error that names the field when the data, the model or an option that
   // the result depends on differs. Returns warnings on what may change the last bits: instruction set,
   // threads.
-  // With `convert` the run may have another optimizer than the one that was saved, whose states `convert`
-  // turns into its own.
-  using Convert = std::function<optim::SavedStates(const optim::SavedStates& saved)>;
-  std::vector<std::string> resume(const std::filesystem::path& dir, const Convert& convert = {});
+  std::vector<std::string> resume(const std::filesystem::path& dir);
   // The options that a checkpoint was made with.
   static RunOptions options_of(const std::filesystem::path& dir);
 
@@ -139,6 +136,25 @@ class Run {
   nn::Module* model_ = nullptr;  // the task's
   std::unique_ptr<optim::Optimizer> optimizer_;
 };
+
+// How a checkpoint is turned into one with another optimizer.
+struct Conversion {
+  std::filesystem::path from, to;
+  std::string optimizer;          // as text
+  std::filesystem::path weights;  // a model's folder; "": those of `from`
+  // The states for the optimizer `to`, from those in the checkpoint.
+  std::function<optim::SavedStates(const optim::SavedStates& saved, const optim::Optimizer& to)> states;
+};
+
+struct Converted {
+  int64_t updates = 0, steps = 0;  // done, and of the whole run
+  int64_t state_bytes = 0;
+};
+
+// Writes the checkpoint `from` at `to` with that optimizer. The data are not read. The run goes on after as
+// many updates as the states have had, and draws the samples that follow so many batches. Error, before
+// anything is written, when they are more than the run's steps, or weights or states do not fit the model.
+Converted convert_checkpoint(const Conversion& conversion);
 
 // Where the model's config.json is read: the checkpoint, the folder that options.model names, or "" for a
 // preset.

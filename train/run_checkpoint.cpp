@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Saving a run and going on with it.
+// Saving a run, going on with it, and giving a saved one another optimizer.
 #include "tare/core/checkpoint_dir.h"
 #include "tare/core/file_writer.h"
 #include "tare/core/isa.h"
 #include "tare/core/parallel.h"
 #include "tare/core/safetensors.h"
 #include "tare/core/version.h"
+#include "tare/nn/models/gpt2.h"
+#include "tare/nn/models/vit.h"
+#include "tare/optim/factory.h"
 #include "tare/train/run.h"
 
 namespace tare::train {
@@ -32,6 +35,26 @@ Json read_state(const std::filesystem::path& folder) {
   TARE_CHECK(state.at("format").as_int() == kFormat, folder, ": checkpoint format ",
              state.at("format").as_int(), ", this Tare reads ", kFormat);
   return state;
+}
+
+optim::SavedStates read_optimizer(const std::filesystem::path& folder) {
+  const SafetensorsFile file(folder / kOptimizerFile);
+  optim::SavedStates saved{{}, file.metadata()};
+  for (const SafetensorsEntry& entry : file.entries())
+    saved.state.emplace_back(entry.name, file.tensor(entry.name));
+  return saved;
+}
+
+struct SavedModel {
+  std::shared_ptr<nn::Module> module;
+  std::function<void(const std::filesystem::path& folder)> save;
+};
+
+template <class Model>
+SavedModel read_model(const std::filesystem::path& folder, const std::filesystem::path& weights) {
+  const std::shared_ptr<Model> model = Model::from_pretrained(folder);
+  if (!weights.empty()) model->load_pretrained(weights);
+  return {model, [model](const std::filesystem::path& to) { model->save_pretrained(to); }};
 }
 
 }  // namespace
@@ -78,7 +101,7 @@ RunOptions Run::options_of(const std::filesystem::path& dir) {
   return o;
 }
 
-std::vector<std::string> Run::resume(const std::filesystem::path& dir, const Convert& convert) {
+std::vector<std::string> Run::resume(const std::filesystem::path& dir) {
   const std::filesystem::path folder = resolve_checkpoint(dir);
   verify_checkpoint(folder);
   const Json state = read_state(folder);
@@ -88,17 +111,12 @@ std::vector<std::string> Run::resume(const std::filesystem::path& dir, const Con
   std::vector<const char*> fields = fixed_fields();
   fields.insert(fields.end(), std::begin(kFixed), std::end(kFixed));
   for (const char* field : fields)
-    TARE_CHECK((convert && std::string_view(field) == "optimizer") || saved.at(field) == mine.at(field),
-               "resume ", dir, ": ", field, " was ", saved.at(field).dump(), ", this run has ",
-               mine.at(field).dump());
+    TARE_CHECK(saved.at(field) == mine.at(field), "resume ", dir, ": ", field, " was ",
+               saved.at(field).dump(), ", this run has ", mine.at(field).dump());
   const Json was = architecture_in(folder), is = architecture();
   TARE_CHECK(was == is, "resume ", dir, ": model was ", was.dump(), ", this run has ", is.dump());
 
-  const SafetensorsFile optimizer(folder / kOptimizerFile);
-  optim::SavedStates states{{}, optimizer.metadata()};
-  for (const SafetensorsEntry& entry : optimizer.entries())
-    states.state.emplace_back(entry.name, optimizer.tensor(entry.name));
-  if (convert) states = convert(states);
+  const optim::SavedStates states = read_optimizer(folder);
   load_model(folder);
   optimizer_->load(states.state, states.metadata);
   TARE_CHECK(steps_done() == state.at("global_step").as_int(), "resume ", dir, ": the optimizer made ",
@@ -116,6 +134,35 @@ std::vector<std::string> Run::resume(const std::filesystem::path& dir, const Con
   warn("instruction set", state.at("isa").as_string(), std::string(name_of(active_isa())));
   warn("threads", std::to_string(state.at("threads").as_int()), std::to_string(num_threads()));
   return warnings;
+}
+
+Converted convert_checkpoint(const Conversion& c) {
+  const std::filesystem::path folder = resolve_checkpoint(c.from);
+  verify_checkpoint(folder);
+  Json state = read_state(folder);
+  Json run = state.at("run");
+  const SavedModel model = task_of(run) == "images" ? read_model<nn::Vit>(folder, c.weights)
+                                                    : read_model<nn::Gpt2>(folder, c.weights);
+  const auto optimizer = optim::make_optimizer(c.optimizer, param_groups(*model.module));
+  const optim::SavedStates states = c.states(read_optimizer(folder), *optimizer);
+  optimizer->load(states.state, states.metadata);
+
+  const Converted done{optimizer->updates(), run.at("steps").as_int(), optimizer->state_bytes()};
+  TARE_CHECK(done.updates <= done.steps, "convert ", c.from, ": states after ", done.updates,
+             " updates, but the run ends after ", done.steps);
+  run.set("optimizer", c.optimizer);
+  const std::string drawn = std::string(task_of(run) == "images" ? "images" : "windows") + "_drawn";
+  state.at(drawn);
+  state.set(drawn, done.updates * run.at("batch").as_int());
+  state.set("global_step", done.updates);
+  state.set("tare", version());
+  state.set("run", run);
+  write_checkpoint(c.to, [&](const std::filesystem::path& to) {
+    model.save(to);
+    save_safetensors(to / kOptimizerFile, optimizer->state(), optimizer->metadata());
+    write_file(to / kStateFile, state.dump(2) + "\n");
+  });
+  return done;
 }
 
 }  // namespace tare::train

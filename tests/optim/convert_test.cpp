@@ -3,6 +3,7 @@
 #include "tare/optim/convert.h"
 
 #include <cmath>
+#include <limits>
 
 #include <gtest/gtest.h>
 
@@ -26,6 +27,11 @@ struct Model {
   }
   std::unique_ptr<Optimizer> make(const char* text) const {
     return make_optimizer(text, {{.params = params}});
+  }
+  // All but the first parameter without decay.
+  std::unique_ptr<Optimizer> make_in_groups(const char* text) const {
+    return make_optimizer(text,
+                          {{.params = {params[0]}}, {.params = {params[1], params[2]}, .decay = false}});
   }
   void steps(Optimizer& optimizer, int count) {
     for (int step = 0; step < count; ++step) {
@@ -80,6 +86,61 @@ TEST(Convert, to_the_same_codes_changes_nothing_and_to_another_block_codes_anew)
   load(*other, convert_states(saved(*from), *other));
   EXPECT_EQ(state_of(*other, "big.exp_avg_absmax").numel(), 40);
   EXPECT_EQ(other->updates(), 2);
+}
+
+TEST(Convert, groups_are_those_of_the_optimizer_that_takes_the_states) {
+  Model model;
+  for (auto [from_text, to_text] : {std::pair<const char*, const char*>{"adamw:weight_decay=0", "adamw8bit"},
+                                    {"adamw8bit", "adamw:weight_decay=0"},
+                                    {"adamw", "adamw8bit:weight_decay=0"}}) {
+    const auto from = model.make_in_groups(from_text), to = model.make_in_groups(to_text);
+    model.steps(*from, 2);
+    EXPECT_NE(from->metadata().contains("group.small"), to->metadata().contains("group.small"));
+    const auto fresh = to->metadata();
+    load(*to, convert_states(saved(*from), *to));
+    EXPECT_EQ(to->updates(), 2) << from_text;
+    EXPECT_EQ(to->metadata().contains("group.small"), fresh.contains("group.small")) << from_text;
+  }
+}
+
+TEST(Convert, what_both_optimizers_have_and_the_text_does_not_give_is_kept) {
+  const char* const was = "adamw:lr=2e-3,beta2=0.95,weight_decay=0.1";
+  EXPECT_EQ(with_options_of(was, "adamw8bit"), "adamw8bit:lr=2e-3,beta2=0.95,weight_decay=0.1");
+  EXPECT_EQ(with_options_of(was, "adamw8bit:block=128,beta2=0.99"),
+            "adamw8bit:block=128,beta2=0.99,lr=2e-3,weight_decay=0.1");
+  EXPECT_EQ(with_options_of("adamw8bit:eps=1e-6,beta1=0.8,block=128", "adamw"), "adamw:beta1=0.8,eps=1e-6");
+  EXPECT_EQ(with_options_of("adamw", "adamw8bit:lr=1"), "adamw8bit:lr=1");
+  EXPECT_EQ(with_options_of("sgd:lr=0.5", "adamw8bit"), "adamw8bit");
+  EXPECT_EQ(with_options_of("adafactor:lr=0.02", "adamw"), "adamw");
+}
+
+// The states with element `i` of one of them replaced.
+NamedTensors spoiled(const NamedTensors& states, const std::string& name, size_t i, float value) {
+  NamedTensors result = states;
+  for (auto& [key, tensor] : result) {
+    if (key != name) continue;
+    auto values = tensor.to_vector<float>();
+    values.at(i) = value;
+    tensor = Tensor::from_vector(values, tensor.shape());
+  }
+  return result;
+}
+
+TEST(Convert, a_moment_that_is_not_finite_is_an_error_that_names_it) {
+  Model model;
+  const auto wide = model.make("adamw"), coded = model.make("adamw8bit");
+  model.steps(*wide, 1);
+  model.steps(*coded, 1);
+  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+  constexpr float kInf = std::numeric_limits<float>::infinity();
+  for (float bad : {kNan, kInf, -kInf}) {
+    SavedStates states = saved(*wide);
+    states.state = spoiled(states.state, "big.exp_avg_sq", 4999, bad);
+    EXPECT_ERROR(convert_states(states, *coded), "\"big.exp_avg_sq\"", "at 4999", "finite");
+    states = saved(*coded);
+    states.state = spoiled(states.state, "big.exp_avg_absmax", 3, bad);
+    EXPECT_ERROR(convert_states(states, *wide), "\"big.exp_avg_absmax\"", "at 3", "finite");
+  }
 }
 
 TEST(Convert, what_does_not_fit_is_an_error) {
@@ -149,7 +210,12 @@ TEST(Convert, a_dump_with_blocks_of_2048_is_coded_anew_and_others_are_errors) {
   dump = dump_of(*from, 1, false);
   std::erase_if(dump, [](const auto& t) { return t.first == "small.step"; });
   EXPECT_ERROR(import_bitsandbytes(dump, *to), "small.step");
+  dump = dump_of(*from, 1, false);
+  EXPECT_ERROR(import_bitsandbytes(spoiled(dump, "big.absmax2", 1, INFINITY), *to), "\"big.absmax2\"",
+               "finite");
+  EXPECT_ERROR(import_bitsandbytes(spoiled(dump, "small.state1", 7, NAN), *to), "\"small.state1\"", "at 7");
   dump = dump_of(*from, 1, true);
+  EXPECT_ERROR(import_bitsandbytes(spoiled(dump, "big.qmap2", 9, NAN), *to), "big.qmap2");
   for (auto& [name, tensor] : dump)
     if (name == "big.qmap1") tensor = Tensor::zeros({256});
   EXPECT_ERROR(import_bitsandbytes(dump, *to), "big.qmap1");

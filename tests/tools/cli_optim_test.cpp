@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `tare optim`, and runs with 8-bit states from the command line.
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -86,6 +87,90 @@ TEST_F(CliOptimTest, ARunInEightBitsIsResumedBitForBitAndConvertedAndResumed) {
   expect_fault({"optim", "convert", path("wide"), "--optimizer", "sgd", "--save", path("sgd")},
                "states of sgd");
   expect_fault({"optim", "convert", path("wide"), "--save", path("back")}, "--overwrite replaces it");
+}
+
+TEST_F(CliOptimTest, ConvertingNeedsNoDataAndKeepsTheOptionsThatTheTextDoesNotGive) {
+  std::vector<std::string> words = train({"--save", path("run")});
+  std::replace(words.begin(), words.end(), std::string("adamw8bit"),
+               std::string("adamw:lr=2e-3,beta2=0.95,weight_decay=0"));
+  std::replace(words.begin(), words.end(), std::string("40"), std::string("3"));
+  Command run(dir_, words);
+  ASSERT_EQ(run.wait(), 0) << run.err();
+  fs::remove(dir_ / "text.txt");
+  Command coded(dir_, {"optim", "convert", path("run"), "--optimizer", "adamw8bit:weight_decay=0.1", "--save",
+                       path("coded")});
+  ASSERT_EQ(coded.wait(), 0) << coded.err();
+  const std::string text = "adamw8bit:weight_decay=0.1,lr=2e-3,beta2=0.95";
+  EXPECT_NE(coded.out().find("optimizer " + text + ", after 3 of 3 updates"), std::string::npos)
+      << coded.out();
+  const Json state = Json::parse_file(path("coded/trainer_state.json"));
+  EXPECT_EQ(state.at("run").at("optimizer").as_string(), text);
+  const auto settings = SafetensorsFile(path("coded/optimizer.safetensors")).metadata().at("settings");
+  EXPECT_NE(settings.find("beta2=0.95"), std::string::npos) << settings;
+  EXPECT_EQ(content_of(path("run/model.safetensors")), content_of(path("coded/model.safetensors")));
+}
+
+TEST_F(CliOptimTest, ConvertingARunOnImagesKeepsItsModelAndCounts) {
+  Command run(dir_, {"train", "--model", "vit-tiny", "--steps", "2", "--batch", "2", "--optimizer", "adamw",
+                     "--save", path("vit")});
+  ASSERT_EQ(run.wait(), 0) << run.err();
+  Command coded(dir_, {"optim", "convert", path("vit"), "--optimizer", "adamw8bit", "--save", path("vit8")});
+  ASSERT_EQ(coded.wait(), 0) << coded.err();
+  EXPECT_EQ(content_of(path("vit/config.json")), content_of(path("vit8/config.json")));
+  EXPECT_EQ(content_of(path("vit/model.safetensors")), content_of(path("vit8/model.safetensors")));
+  EXPECT_EQ(Json::parse_file(path("vit8/trainer_state.json")).at("images_drawn").as_int(), 4);
+}
+
+// The states of a checkpoint with 8-bit moments as bitsandbytes names them.
+void write_dump(const std::string& checkpoint, int64_t step, const std::string& dump) {
+  const SafetensorsFile file(checkpoint + "/optimizer.safetensors");
+  std::vector<std::pair<std::string, Tensor>> tensors;
+  const std::pair<std::string, std::string> names[] = {{".exp_avg", ".state1"},
+                                                       {".exp_avg_absmax", ".absmax1"},
+                                                       {".exp_avg_sq", ".state2"},
+                                                       {".exp_avg_sq_absmax", ".absmax2"}};
+  for (const SafetensorsEntry& entry : file.entries())
+    for (const auto& [ours, theirs] : names) {
+      if (!entry.name.ends_with(ours)) continue;
+      const std::string parameter = entry.name.substr(0, entry.name.size() - ours.size());
+      tensors.emplace_back(parameter + theirs, file.tensor(entry.name));
+      if (theirs == ".state1") tensors.emplace_back(parameter + ".step", Tensor::full({}, double(step)));
+    }
+  save_safetensors(dump, tensors);
+}
+
+TEST_F(CliOptimTest, ARunGoesOnFromADumpOfBitsandbytesAfterItsUpdates) {
+  Command straight(dir_, train({"--save", path("straight")}));
+  ASSERT_EQ(straight.wait(), 0) << straight.err();
+  stop_at("stopped");
+  const int64_t done = Json::parse_file(path("stopped/trainer_state.json")).at("global_step").as_int();
+  write_dump(path("stopped"), done, path("same.safetensors"));
+  write_dump(path("stopped"), 30, path("later.safetensors"));
+  write_dump(path("stopped"), 41, path("beyond.safetensors"));
+  const auto import = [&](const char* run, const char* dump, const char* save) {
+    return std::vector<std::string>{"optim",    "convert",   path(run),       "--from-bitsandbytes",
+                                    path(dump), "--weights", path("stopped"), "--save",
+                                    path(save)};
+  };
+  // Into the finished run, whose count, weights and states are others: nothing of them remains.
+  Command same(dir_, import("straight", "same.safetensors", "same"));
+  ASSERT_EQ(same.wait(), 0) << same.err();
+  Command resumed(dir_, {"train", "--resume", path("same"), "--save", path("resumed")});
+  ASSERT_EQ(resumed.wait(), 0) << resumed.err();
+  for (const char* file : {"model.safetensors", "optimizer.safetensors"})
+    EXPECT_EQ(content_of(path("straight") + "/" + file), content_of(path("resumed") + "/" + file)) << file;
+
+  Command later(dir_, import("stopped", "later.safetensors", "later"));
+  ASSERT_EQ(later.wait(), 0) << later.err();
+  const Json state = Json::parse_file(path("later/trainer_state.json"));
+  EXPECT_EQ(state.at("global_step").as_int(), 30);
+  EXPECT_EQ(state.at("windows_drawn").as_int(), 60);
+  Command on(dir_, {"train", "--resume", path("later"), "--log", path("on.jsonl"), "--save", path("on")});
+  ASSERT_EQ(on.wait(), 0) << on.err();
+  EXPECT_EQ(test::lines_with(path("on.jsonl"), "grad_norm"), 10);
+  expect_fault(import("stopped", "beyond.safetensors", "beyond"),
+               "states after 41 updates, but the run ends after 40");
+  EXPECT_FALSE(fs::exists(path("beyond")));
 }
 
 TEST_F(CliOptimTest, AnOverrideThatMeetsNoParameterIsAnError) {
