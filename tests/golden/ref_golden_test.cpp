@@ -9,6 +9,7 @@
 
 #include "tests/ref/adafactor.h"
 #include "tests/ref/attention.h"
+#include "tests/ref/conv2d.h"
 #include "tests/ref/cross_entropy.h"
 #include "tests/ref/elementwise.h"
 #include "tests/ref/embedding.h"
@@ -230,6 +231,33 @@ Results linear(const GoldenCase& c) {
   return r;
 }
 
+Results conv2d(const GoldenCase& c) {
+  const Dims x = c.shape("x"), w = c.shape("weight");
+  const auto pair = [&](const char* name) { return c.attributes.at(name).items(); };
+  const ref::Conv2d p{x[0],
+                      x[1],
+                      x[2],
+                      x[3],
+                      w[0],
+                      w[2],
+                      w[3],
+                      pair("stride")[0].as_int(),
+                      pair("stride")[1].as_int(),
+                      pair("padding")[0].as_int(),
+                      pair("padding")[1].as_int(),
+                      pair("dilation")[0].as_int(),
+                      pair("dilation")[1].as_int()};
+  const Values bias = c.has("bias") ? c.values("bias") : Values(), dy = c.values("dy");
+  Results r{{"y", ref::conv2d_forward(p, c.values("x"), c.values("weight"), bias)},
+            {"dx", ref::conv2d_backward_input(p, dy, c.values("weight"))},
+            {"dweight", ref::conv2d_backward_weight(p, dy, c.values("x"))}};
+  if (!bias.empty()) {
+    r["dbias"] = Values(bias.size(), 0);
+    for (size_t j = 0; j < dy.size(); ++j) r["dbias"][j / size_t(p.OH() * p.OW()) % bias.size()] += dy[j];
+  }
+  return r;
+}
+
 Results softmax(const GoldenCase& c) {
   const int64_t rows = rows_of(c, "x"), C = last(c, "x");
   if (c.op == "log_softmax") {
@@ -315,6 +343,7 @@ std::map<std::string, Ref> references() {
       {"bmm", matmul},
       {"matmul", matmul},
       {"linear", linear},
+      {"conv2d", conv2d},
       {"softmax", softmax},
       {"log_softmax", softmax},
       {"layer_norm", norm},
