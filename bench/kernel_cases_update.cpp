@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What happens to all parameters at once: the gradient norm and the optimizers.
 #include <optional>
+#include <utility>
 
 #include "tare/bench/kernel_cases.h"
 #include "tare/kernels/adafactor.h"
@@ -48,20 +49,12 @@ struct Parameters {
     };
     add(kVocabulary, kWidth);
     add(1024, kWidth);
+    // ln_1, c_attn, c_proj, ln_2, c_fc, c_proj; weight and bias of each
+    const std::pair<int64_t, int64_t> block[] = {
+        {1, kWidth}, {1, kWidth}, {kWidth, 3 * kWidth}, {1, 3 * kWidth}, {kWidth, kWidth}, {1, kWidth},
+        {1, kWidth}, {1, kWidth}, {kWidth, kInner},     {1, kInner},     {kInner, kWidth}, {1, kWidth}};
     for (int layer = 0; layer < 12; ++layer)
-      for (const auto& [rows, cols] : std::initializer_list<std::pair<int64_t, int64_t>>{{1, kWidth},
-                                                                                         {1, kWidth},
-                                                                                         {kWidth, 3 * kWidth},
-                                                                                         {1, 3 * kWidth},
-                                                                                         {kWidth, kWidth},
-                                                                                         {1, kWidth},
-                                                                                         {1, kWidth},
-                                                                                         {1, kWidth},
-                                                                                         {kWidth, kInner},
-                                                                                         {1, kInner},
-                                                                                         {kInner, kWidth},
-                                                                                         {1, kWidth}})
-        add(rows, cols);
+      for (const auto& [rows, cols] : block) add(rows, cols);
     add(1, kWidth);
     add(1, kWidth);
     const DType state_dtype = states && !states->empty() ? states->front().dtype : DType::f32;

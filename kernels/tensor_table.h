@@ -17,10 +17,9 @@ struct TensorEntry {
   void* states[kStates] = {};  // in the order that the optimizer's kernel names; null where there is none
   int64_t* updates = nullptr;  // how many this parameter has had, in its device's memory; count_update() adds
   int64_t numel = 0;
-  int64_t rows = 0,
-          cols = 0;      // of the matrices that it is seen as, by an optimizer that factors them; else 0
-  int64_t first = 0;     // elements of the table before this one
-  double lr_factor = 1;  // on the learning rate of the step
+  int64_t rows = 0, cols = 0;  // of the matrices that an optimizer factors it into; else 0
+  int64_t first = 0;           // elements of the table before this one
+  double lr_factor = 1;        // on the learning rate of the step
   double weight_decay = 0;
 
   bool operator==(const TensorEntry&) const = default;
