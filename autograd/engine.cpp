@@ -22,7 +22,8 @@ struct Flow {
 
 class BackwardPass {
  public:
-  BackwardPass(const std::shared_ptr<Node>& root, const BackwardOptions& options) : options_(options) {
+  BackwardPass(const std::shared_ptr<Node>& root, const BackwardOptions& options)
+      : options_(options), begin_(next_sequence()) {
     count_uses(root);
   }
 
@@ -75,9 +76,10 @@ class BackwardPass {
     bool operator()(const Node* a, const Node* b) const { return a->sequence < b->sequence; }
   };
 
-  void count_uses(const std::shared_ptr<Node>& root) {
+  // Of all that leads to the root and is not in this pass yet. False when the root was.
+  bool count_uses(const std::shared_ptr<Node>& root) {
+    if (!flows_.try_emplace(root.get()).second) return false;
     std::vector<Node*> stack{root.get()};
-    flows_[root.get()];
     while (!stack.empty()) {
       Node* node = stack.back();
       stack.pop_back();
@@ -90,22 +92,48 @@ class BackwardPass {
         if (first) stack.push_back(input.get());
       }
     }
+    return true;
   }
 
   void run_node(Node& node) {
     Tensor dy = std::move(flows_[&node].grad);
     if (dy.defined() && std::any_of(node.inputs.begin(), node.inputs.end(),
-                                    [](const auto& input) { return wants_grad(input.get()); }))
-      run_backward(node, dy);
+                                    [](const auto& input) { return wants_grad(input.get()); })) {
+      if (node.recompute)
+        run_again(node, std::move(dy));
+      else
+        run_backward(node, dy);
+    }
     dy = {};
-    if (!options_.retain_graph) {
+    if (!options_.retain_graph || is_of_this_pass(node)) {
       node.saved.clear();
       node.backward = nullptr;
+      node.recompute = nullptr;
       node.released = true;
     }
     for (const auto& input : node.inputs)
       if (input && --flows_[input.get()].pending == 0) is_ready(*input);
   }
+
+  // Puts what a checkpoint records into this pass. Its nodes are the latest, so that they run next, in the
+  // order in which those of a plain forward would have run in the checkpoint's place.
+  void run_again(Node& node, Tensor dy) {
+    std::shared_ptr<Node> root;
+    {
+      const RestoredPathScope path(node.path);
+      const OpScope op(node.op);
+      const CategoryScope category(Category::temporaries);
+      const Var y = node.recompute(node.saved);
+      if (!y.requires_grad()) return;
+      root = y.node();
+    }
+    const bool first = count_uses(root);
+    contribute(*root, std::move(dy));
+    if (first) is_ready(*root);
+    recomputed_.push_back(std::move(root));
+  }
+
+  bool is_of_this_pass(const Node& node) const { return node.sequence > begin_; }
 
   void run_backward(Node& node, Tensor& dy) {
     const RestoredPathScope path(node.path);
@@ -166,6 +194,8 @@ class BackwardPass {
   }
 
   const BackwardOptions& options_;
+  uint64_t begin_;                                 // nodes with a later number are recomputed ones
+  std::vector<std::shared_ptr<Node>> recomputed_;  // they live as long as flows_ refers to them
   std::unordered_map<Node*, Flow> flows_;
   std::vector<Leaf*> first_;  // leaves whose gradient the op being run is the first to write
   std::priority_queue<Node*, std::vector<Node*>, LaterFirst> ready_;

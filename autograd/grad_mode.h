@@ -7,25 +7,27 @@ namespace tare {
 bool grad_enabled();
 
 namespace detail {
+enum class GradMode { off, on, observed };  // observed: off, but an observer is told what would be recorded
+
 class GradModeGuard {
  public:
-  explicit GradModeGuard(bool enabled);
+  explicit GradModeGuard(GradMode mode);
   ~GradModeGuard();
   GradModeGuard(const GradModeGuard&) = delete;
   GradModeGuard& operator=(const GradModeGuard&) = delete;
 
  private:
-  bool old_;
+  GradMode old_;
 };
 }  // namespace detail
 
 // While it lives, nothing is recorded: no saved tensors, no gradients.
 struct NoGradGuard : detail::GradModeGuard {
-  NoGradGuard() : GradModeGuard(false) {}
+  NoGradGuard() : GradModeGuard(detail::GradMode::off) {}
 };
 // Recording again inside a NoGradGuard, as recomputation needs.
 struct EnableGradGuard : detail::GradModeGuard {
-  EnableGradGuard() : GradModeGuard(true) {}
+  EnableGradGuard() : GradModeGuard(detail::GradMode::on) {}
 };
 
 }  // namespace tare

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "tare/autograd/tape.h"
@@ -31,6 +32,8 @@ struct Node : std::enable_shared_from_this<Node> {
   std::vector<Shape> input_shapes;
   Saved saved;
   BackwardFn backward;
+  // Of a checkpoint, instead of backward: makes the op's result once more, with all that leads to it.
+  std::function<Var(const Saved& saved)> recompute;
   bool released = false;       // saved tensors were freed by a pass
   std::unique_ptr<Leaf> leaf;  // set for leaves only
   Tensor value;                // of a leaf, for its hooks
@@ -45,5 +48,35 @@ struct Node : std::enable_shared_from_this<Node> {
 inline bool wants_grad(const Node* node) { return node && (!node->leaf || node->leaf->wanted); }
 
 uint64_t next_sequence();
+
+// Nodes that ops would have had as inputs, had they been recorded: each once, in the order of first use.
+class UsedNodes {
+ public:
+  void add(const std::shared_ptr<Node>& node) {
+    if (known_.insert(node.get()).second) nodes_.push_back(node);
+  }
+  const std::vector<std::shared_ptr<Node>>& nodes() const { return nodes_; }
+
+ private:
+  std::vector<std::shared_ptr<Node>> nodes_;
+  std::unordered_set<const Node*> known_;
+};
+
+// While it lives, ops of the calling thread record nothing and tell `used` what they would have used. Guards
+// inside work as ever.
+class ObserveScope {
+ public:
+  explicit ObserveScope(UsedNodes& used);
+  ~ObserveScope();
+  ObserveScope(const ObserveScope&) = delete;
+  ObserveScope& operator=(const ObserveScope&) = delete;
+
+ private:
+  GradModeGuard mode_;
+  UsedNodes* outer_;
+};
+
+// Those of the innermost scope; null when nothing is observed.
+UsedNodes* observer();
 
 }  // namespace tare::detail

@@ -43,6 +43,9 @@ Var record(const char* op, Tensor y, std::vector<Var> inputs, std::vector<Tensor
            BackwardFn backward) {
   bool wanted = false;
   for (const Var& input : inputs) wanted = wanted || input.requires_grad();
+  if (detail::UsedNodes* used = detail::observer())
+    for (const Var& input : inputs)
+      if (input.requires_grad()) used->add(input.node());
   if (!wanted || !grad_enabled()) return Var(std::move(y));
 
   auto node = std::make_shared<detail::Node>();

@@ -10,7 +10,8 @@
 namespace tare {
 namespace {
 
-thread_local bool grad_mode = true;
+thread_local detail::GradMode grad_mode = detail::GradMode::on;
+thread_local detail::UsedNodes* used_nodes = nullptr;
 const std::string kNoName;
 
 detail::Leaf& leaf_of(const Var& v, const char* what) {
@@ -20,12 +21,17 @@ detail::Leaf& leaf_of(const Var& v, const char* what) {
 
 }  // namespace
 
-bool grad_enabled() { return grad_mode; }
+bool grad_enabled() { return grad_mode == detail::GradMode::on; }
 
 namespace detail {
 
-GradModeGuard::GradModeGuard(bool enabled) : old_(std::exchange(grad_mode, enabled)) {}
+GradModeGuard::GradModeGuard(GradMode mode) : old_(std::exchange(grad_mode, mode)) {}
 GradModeGuard::~GradModeGuard() { grad_mode = old_; }
+
+ObserveScope::ObserveScope(UsedNodes& used)
+    : mode_(GradMode::observed), outer_(std::exchange(used_nodes, &used)) {}
+ObserveScope::~ObserveScope() { used_nodes = outer_; }
+UsedNodes* observer() { return grad_mode == GradMode::observed ? used_nodes : nullptr; }
 
 uint64_t next_sequence() {
   static std::atomic<uint64_t> counter{0};

@@ -31,4 +31,6 @@ RandomState& current_random() {
   return *innermost;
 }
 
+RandomState* find_random() { return innermost; }
+
 }  // namespace tare

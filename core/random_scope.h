@@ -49,5 +49,7 @@ class RandomScope {
 
 // Of the innermost scope; Error outside any.
 RandomState& current_random();
+// The same; null outside any.
+RandomState* find_random();
 
 }  // namespace tare
