@@ -39,11 +39,14 @@ uint64_t next_sequence() {
 }
 
 Node::~Node() {
+  // A checkpoint's function holds what it uses: before the inputs go, which hold the same.
+  recompute = nullptr;
   std::vector<std::shared_ptr<Node>> doomed = std::move(inputs);
   while (!doomed.empty()) {
     std::shared_ptr<Node> node = std::move(doomed.back());
     doomed.pop_back();
     if (node.use_count() != 1) continue;
+    node->recompute = nullptr;
     for (auto& input : node->inputs)
       if (input) doomed.push_back(std::move(input));
     node->inputs.clear();

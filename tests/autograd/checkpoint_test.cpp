@@ -17,8 +17,6 @@ namespace {
 
 constexpr int64_t kWidth = 24;
 
-Tensor values(const Shape& shape, uint64_t seed) { return Tensor::randn(shape, seed); }
-
 // A chain of blocks x + dropout(gelu(linear(layernorm(x)))), each under a path of its own.
 struct Chain {
   struct Block {
@@ -28,10 +26,10 @@ struct Chain {
 
   explicit Chain(int n) {
     for (int i = 0; i < n; ++i)
-      blocks.push_back({Var::parameter(values({kWidth}, 10 * i + 1), "gamma" + std::to_string(i)),
-                        Var::parameter(values({kWidth}, 10 * i + 2), "beta" + std::to_string(i)),
-                        Var::parameter(values({kWidth, kWidth}, 10 * i + 3), "w" + std::to_string(i)),
-                        Var::parameter(values({kWidth}, 10 * i + 4), "b" + std::to_string(i))});
+      blocks.push_back({Var::parameter(Tensor::randn({kWidth}, 10 * i + 1), "gamma" + std::to_string(i)),
+                        Var::parameter(Tensor::randn({kWidth}, 10 * i + 2), "beta" + std::to_string(i)),
+                        Var::parameter(Tensor::randn({kWidth, kWidth}, 10 * i + 3), "w" + std::to_string(i)),
+                        Var::parameter(Tensor::randn({kWidth}, 10 * i + 4), "b" + std::to_string(i))});
   }
 
   Var block(size_t i, const Var& x) const {
@@ -92,7 +90,7 @@ int64_t recomputations(const std::function<void()>& work) {
   return 0;
 }
 
-Var leaf(const Shape& shape, uint64_t seed) { return Var::parameter(values(shape, seed), "x"); }
+Var leaf(const Shape& shape, uint64_t seed) { return Var::parameter(Tensor::randn(shape, seed), "x"); }
 
 TEST(Checkpoint, GradientsEqualThoseOfThePlainCallBitForBit) {
   const Chain chain(5);
@@ -123,7 +121,7 @@ TEST(Checkpoint, NestsAndCountsItsRuns) {
 
 TEST(Checkpoint, InputsMayWantNoGradientAndAPrefixMayBeFrozen) {
   Chain chain(3);
-  const Var constant(values({2, kWidth}, 97));
+  const Var constant(Tensor::randn({2, kWidth}, 97));
   const auto plain = [&](const Var& v) { return chain.plain(v); };
   const auto again = [&](const Var& v) { return chain.checkpointed(v, 1); };
   EXPECT_EQ(chain.gradients(constant, again), chain.gradients(constant, plain));
@@ -209,7 +207,7 @@ TEST(Checkpoint, AGraphThatIsRetainedGivesTheSameGradientsAgain) {
 
 TEST(Checkpoint, TheFusedLossFormsItsGradientsInTheSecondRunOnly) {
   const Var x = leaf({8, kWidth}, 92);
-  const Var head = Var::parameter(values({11, kWidth}, 91), "head");
+  const Var head = Var::parameter(Tensor::randn({11, kWidth}, 91), "head");
   const Tensor labels = Tensor::arange(0, 8, 1, {DType::i64, kCpu, {}});
   const auto loss = [&](const Vars& in) {
     return linear_cross_entropy(in[0], head, labels, {.scale = 0.125}).sum;
@@ -246,6 +244,18 @@ TEST(Checkpoint, WhatDoesNotRepeatItselfIsAnError) {
   EXPECT_ERROR(backward(mean(y)), "checkpoint", "(2, 24)", "(24)");
   EXPECT_THROW(checkpoint({}, {x}), Error);
   EXPECT_THROW(checkpoint([](const Vars&) { return Var(); }, {x}), Error);
+}
+
+TEST(Checkpoint, AChainOfAnyLengthIsFreedWithoutRecursion) {
+  const Var x = leaf({1}, 85);
+  Var y = x, z = x;
+  for (int i = 0; i < 200000; ++i) {
+    y = checkpoint([](const Vars& in) { return -in[0]; }, {y});
+    z = checkpoint([z](const Vars&) { return -z; }, {});
+  }
+  y = {};
+  z = {};
+  EXPECT_FALSE(x.grad().defined());
 }
 
 TEST(Checkpoint, WithoutGradientsItIsTheFunction) {
